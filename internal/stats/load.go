@@ -195,8 +195,8 @@ func (r *reporting) longLost() {
 		asked := max(nearest(then), uint64(bad))
 		r.say(Verdict{
 			Kind: LongRepliesLost, Server: r.address(e), From: instant(lost.first), To: instant(lost.last),
-			Text: fmt.Sprintf("Long replies lost: %s%s answers short requests, but %d of its replies lack parts or IP fragments: in %s, %d of about %d %s had no complete reply.",
-				r.address(e), r.named(v), v.incomplete, r.span(lost.first, lost.last), bad, asked, plural(r.a.kinds[lost.kind-1].title())),
+			Text: fmt.Sprintf("Long replies lost: %s%s answers short requests, but %s of its replies lack parts or IP fragments: in %s, %s of about %s %s had no complete reply.",
+				r.address(e), r.named(v), number(v.incomplete), r.span(lost.first, lost.last), number(uint64(bad)), number(asked), plural(r.a.kinds[lost.kind-1].title())),
 			Advice:   "Something on the path drops large or fragmented packets: check the MTU and whether a firewall drops IP fragments; if the server can split replies, use smaller parts.",
 			Evidence: Evidence{{"incomplete_replies", float64(v.incomplete)}, {"requests_without_complete_reply", float64(bad)}, {"requests", float64(asked)}},
 		})
