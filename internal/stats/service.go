@@ -878,12 +878,17 @@ func (r *reporting) ignored() {
 		} else if n > 1 {
 			more = " So it is with " + count(n-1, "other client", "other clients") + of + "."
 		}
+		inside, look := r.a.clientsOf(e, func(c *client) bool { return c.replies > 0 }), "Look whether the server or a firewall bans or limits "+whom
+		if outside := func(c *entry[client]) bool { return !private(c.addr()) }; r.a.clients.gone == 0 && len(inside) > 0 && !slices.ContainsFunc(inside, outside) && len(slices.DeleteFunc(slices.Clone(list), outside)) == 0 {
+			more += " Only private addresses get replies."
+			look = "Look whether a firewall lets only the server's own networks in, and whether replies to others have a way out (the default route, a VPN)"
+		}
 		text := fmt.Sprintf("Not answered: %s%s replies to %s of %s of %s in %s, and to %s of those of others", r.address(e), r.named(&e.v), heard, count(x.own, "request", "requests"), who,
 			r.span(times.first, times.last), percent(float64(x.good)/float64(x.others)))
 		text += either(2*e.v.fates[dissect.OutcomeRefused] > e.v.fates.missed(), "; ICMP says: "+e.v.says(), "") + "." + more
 		r.say(Verdict{
 			Kind: Unwell, Certainty: Likely, Server: r.address(e), Sources: r.names(list), From: instant(times.first), To: instant(times.last), Text: text,
-			Advice:   either(c.v.class() == never, wrongChallenges, "Look whether the server or a firewall bans or limits "+whom+"; a capture on the host of the server shows whether it replies."),
+			Advice:   either(c.v.class() == never, wrongChallenges, look+"; a capture on the host of the server shows whether it replies."),
 			Evidence: Evidence{{"requests", float64(x.own)}, {"replies", float64(c.v.replies)}},
 		})
 	}

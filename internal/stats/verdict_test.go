@@ -516,6 +516,7 @@ func TestVerdictsNeed(t *testing.T) {
 		{"one is ignored, and an outage", both(sent(600, 0, 5, func(i int, x *made) {
 			x.from, x.silent, x.outcome = person(i%40), i/100 == 4, either(i/100 == 4, dissect.OutcomeUnanswered, x.outcome)
 		}), unheard("203.0.113.9", 0)), []string{`198.51.100.10:27015 did not reply for 20.2 s`, `likely Not answered: 198.51.100.10:27015 replies to none of 40 requests of 203.0.113.9 in 19.5 s from 19:00:20 UTC on, and to 83 % of those of others.`}, "So it is"},
+		{"who is outside is", both(sent(60, 0, 1, func(i int, x *made) { x.from = fmt.Sprint("192.168.1.", 20+i%3) }), unheard("203.0.113.9", 0)), []string{`none of 40 requests of 203.0.113.9 in 19.5 s from 19:00:20 UTC on, and to 100 % of those of others. Only private addresses get replies.`, `lets only the server's own networks in`}, ""},
 		{"two are", both(open(600), unheard("203.0.113.9", 0), unheard("203.0.113.10", 0)[:20]), []string{`none of 40 requests of 203.0.113.9 in 19.5 s from 19:00:20 UTC on, and to 97 % of those of others. So it is with 1 other client.`}, ""},
 		{"one asks what nobody else does", both(open(600), unheard("203.0.113.9", 1)), []string{quiet}, "of those of others"},
 		{"one asks what silence is an answer to", both(open(600), sent(100, 0, 1, func(i int, x *made) { x.from, x.of = person(i), 4 }), unheard("203.0.113.9", 4)), []string{quiet}, "of those of others"},
