@@ -388,7 +388,7 @@ func (r *reporting) oftenAt(e *entry[server], real, many bool, told map[*entry[c
 		return
 	}
 	if i := slices.IndexFunc(r.groups, func(g group) bool {
-		return g.real == real && len(g.servers) == 1 && g.servers[0] == e && 2*overlap(from, to, g.from, g.to) > to-from
+		return g.real == real && len(g.servers) == 1 && g.servers[0] == e && 5*overlap(from, to, g.from, g.to) > 4*max(to-from, g.to-g.from)
 	}); i >= 0 {
 		g := &r.groups[i] // others ask more, at the same time
 		g.clients, g.requests = slices.Concat(g.clients, few), g.requests+sum
