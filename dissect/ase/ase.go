@@ -87,10 +87,7 @@ func Detect(b []byte) dissect.Verdict {
 	case len(b) == 0:
 		return dissect.No
 	case len(b) == 1:
-		if requests[b[0]].message != nil {
-			return dissect.Possible
-		}
-		return dissect.No
+		return nettext.Either(requests[b[0]].message != nil, dissect.Possible, dissect.No)
 	case isVersion(b):
 		return dissect.Possible
 	case len(b) < 5 || string(b[:3]) != magic || b[3] < '1' || b[3] > '9':

@@ -243,10 +243,7 @@ const (
 // reply.
 func kindOf(b []byte, at markers) kind {
 	if len(b) == 0 || b[0] != '\\' {
-		if at.queryID.n+at.final.n > 0 {
-			return aReply
-		}
-		return unknownKind
+		return nettext.Either(at.queryID.n+at.final.n > 0, aReply, unknownKind)
 	}
 	key, _, _ := bytes.Cut(b[1:at.body], []byte{'\\'})
 	switch {
@@ -269,10 +266,7 @@ func kindOf(b []byte, at markers) kind {
 		}
 		query = query || wordOf(key) != nil
 	}
-	if query {
-		return aRequest
-	}
-	return aReply
+	return nettext.Either(query, aRequest, aReply)
 }
 
 // decodeRequest reads words and their arguments. A word is between two backslashes.

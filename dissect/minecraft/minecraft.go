@@ -576,10 +576,7 @@ func detectRequest(b []byte) dissect.Verdict {
 	lists := ok && s.Asks() && (!s.Options.OK || s.Options.Value <= 3) // as gamespy2 and gamespy3 have them
 	switch len(rest) {
 	case 4:
-		if lists && s.Plain() {
-			return dissect.No
-		}
-		return dissect.Likely
+		return nettext.Either(lists && s.Plain(), dissect.No, dissect.Likely)
 	case 8:
 		if lists && string(rest[4:]) != "\xff\xff\xff\x01" {
 			return dissect.Possible
@@ -627,10 +624,7 @@ func detectFull(b []byte) dissect.Verdict {
 	case isNot:
 		return dissect.No
 	}
-	if gamespy.HasSplitNum(b) || gamespy.IsPairs(rest[3:]) {
-		return dissect.Likely
-	}
-	return dissect.No
+	return nettext.Either(gamespy.HasSplitNum(b) || gamespy.IsPairs(rest[3:]), dissect.Likely, dissect.No)
 }
 
 // detectBasic judges a basic stat: the kind of game is SMP, and the numbers of players
@@ -699,10 +693,7 @@ func mangledID(b []byte) int {
 			n++
 		}
 	}
-	if !isToken(b[n:]) {
-		return 0
-	}
-	return n
+	return nettext.Either(!isToken(b[n:]), 0, n)
 }
 
 func isToken(b []byte) bool { return gamespy.IsDecimal(bytes.TrimSuffix(b, []byte{0})) }

@@ -670,14 +670,23 @@ func (s *server) parts(kinds []kind) (list []part) {
 	return list
 }
 
+// rushes reports whether a flood has requests of a kind, or greedy clients sent half of them.
+func (r *reporting) rushes(e *entry[server], k *asked) bool {
+	sent := func(c *entry[client]) float64 {
+		i := slices.IndexFunc(c.v.asks(), func(a kindCount) bool { return a.kind == k.kind })
+		return either(i >= 0 && c.v.asked(e.sum), float64(c.v.asks()[max(i, 0)].n), 0)
+	}
+	return 2*totalOf(slices.Collect(maps.Keys(r.greedy)), sent) >= float64(k.requests) || slices.ContainsFunc(r.events, func(ev event) bool {
+		return ev.server == e && slices.Contains(ev.kinds, k.kind-1)
+	})
+}
+
 // unwellKind says that a server answers a kind of request far less than others of the protocol, and which others hardly. If it answers most requests, several
 // clients must ask for it. What outages have lost, and what comes in a flood, says nothing; nor do handshakes, because all others are of clients that got one.
 func (r *reporting) unwellKind(e *entry[server], most bool, out uint64) {
 	v, list, busy := &e.v, e.v.parts(r.a.kinds), r.has(e, ForgedFlood, CrowdOrForged, GreedyClients)
 	for k := range each(list) {
-		if t := k.of.of; r.a.mayBeSilent(k.kind) || t != nil && t.Purpose&dissect.ChallengeRequest != 0 || busy && slices.ContainsFunc(r.events, func(ev event) bool {
-			return ev.server == e && slices.Contains(ev.kinds, k.kind-1)
-		}) {
+		if t := k.of.of; r.a.mayBeSilent(k.kind) || t != nil && t.Purpose&dissect.ChallengeRequest != 0 || busy && r.rushes(e, k.asked) {
 			continue
 		}
 		var which []string
