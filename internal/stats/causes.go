@@ -506,12 +506,12 @@ var causes = []Cause{
 	// Silence that nothing else explains.
 	{ID: "stopped", State: Trouble, Certainty: Certain, explains: ofSilence,
 		Needs:  "replies, and from a time on none to any of at least five requests, more than chance loses",
-		Words:  "{server} stopped replying at {time}: none of {n} in the {span} since then has a reply.{more}",
+		Words:  "{server} stopped replying at {time}: none of {n} in the {span} since then has a reply{also}.{more}",
 		Advice: "Look whether the server runs, and what it wrote at that time; a capture on the host sees requests that the host's own firewall drops.",
 		holds:  func(x *facts) *proof { return x.silence(false) }},
 	{ID: "silent_at_times", State: Trouble, Certainty: Certain, explains: ofSilence,
 		Needs:  "replies before and after, or only after, a time in which none of at least five requests got one, more than chance loses",
-		Words:  "{server} did not reply from {time} on for {span}{more}: none of {n} got a reply{icmp}.",
+		Words:  "{server} did not reply from {time} on for {span}{more}: none of {n} got a reply{icmp}{also}.",
 		Advice: "It restarted, changed its map, or hung: look at what it wrote at that time, and whether it restarts by itself.",
 		holds:  func(x *facts) *proof { return x.silence(true) }},
 	{ID: "hangs", State: Trouble, Certainty: Likely, explains: ofSilence,
@@ -988,8 +988,7 @@ func (x *facts) silence(ended bool) *proof {
 	if refused {
 		says = "; ICMP says: " + icmpSays[by.is]
 	}
-	says += most.also
-	p := x.proof("time", x.r.clock(most.From.UnixNano()), "span", duration(most.To.Sub(most.From)), "n", either(strings.Contains(most.Text, "none of about "), "about ", "")+count(uint64(asked(most)), "request", "requests"), "more", more, "icmp", says).
+	p := x.proof("time", x.r.clock(most.From.UnixNano()), "span", duration(most.To.Sub(most.From)), "n", either(strings.Contains(most.Text, "none of about "), "about ", "")+count(uint64(asked(most)), "request", "requests"), "more", more, "icmp", says, "also", most.also).
 		with(x, "requests without a reply", &x.fates[dissect.OutcomeUnanswered])
 	if refused {
 		p.with(x, "ICMP errors", &sum).advice = either(by.is == core.PortUnreachable, "", "Look at the rules and routes of "+by.by+", which says so, and at the host behind it.")

@@ -308,7 +308,7 @@ func (r *reporting) sayDown(e *entry[server], s *silence) {
 		advice = either(s.ends && v.says() == saysClosed, again, advice)
 	}
 	r.say(Verdict{
-		Kind: ServerDown, Server: r.address(e), From: instant(s.from), To: instant(s.to), Text: text + "." + moved, Advice: advice, of: either(s.ends, either(r.inBlackout(e, s), inBlackout, outage), moved),
+		Kind: ServerDown, Server: r.address(e), From: instant(s.from), To: instant(s.to), Text: text + "." + moved, Advice: advice, of: either(moved == "" && r.inBlackout(e, s), inBlackout, either(s.ends, outage, moved)),
 		Evidence: Evidence{
 			{"requests_without_reply", round(s.requests, 0)}, {"seconds", round(float64(s.to-s.from)/1e9, 1)}, {"replies", float64(v.replies)}, {"icmp_errors", float64(v.fates[dissect.OutcomeRefused])},
 		},
@@ -439,7 +439,7 @@ const (
 	leastSteady = 0.2
 	otherTimes  = " at other times" // than those of outages
 	outage      = "outage"          // that ended
-	inBlackout  = "blackout"        // an outage of many that ended, which is told once
+	inBlackout  = "blackout"        // an outage of many, which is told once
 
 	wrongChallenges = "Look at that client: it ignores challenges, or returns others than it gets (in another byte order, or an old one); qdissect report lists findings about them."
 )

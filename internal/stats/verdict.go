@@ -77,7 +77,7 @@ const leastShared, mostShared, atOnce = 3, 0.8, 5 * time.Second
 func (r *reporting) shared() {
 	by := map[string][]*Verdict{}
 	for v := range each(r.Verdicts) {
-		if v.Kind == ServerDown && v.of == outage || v.Kind == Unwell && v.of == "" && v.Sources == nil && 2*v.Evidence.of("unanswered") > (1-v.Evidence.of("answered_share"))*v.Evidence.of("requests") {
+		if v.Kind == ServerDown && v.Server != "" && (v.of == outage || v.of == "") || v.Kind == Unwell && v.of == "" && v.Sources == nil && 2*v.Evidence.of("unanswered") > (1-v.Evidence.of("answered_share"))*v.Evidence.of("requests") {
 			by[v.Server] = append(by[v.Server], v)
 		}
 	}
