@@ -175,7 +175,9 @@ func (t *text) verdicts() {
 func (t *text) told() (list []Verdict) {
 	for left := slices.Clone(t.Verdicts); len(left) > 0; {
 		v, flood := left[0], left[0].Kind == ForgedFlood || left[0].Kind == CrowdOrForged
-		left = slices.DeleteFunc(left[1:], func(o Verdict) bool { return v.also != "" && o.also != "" && o.Kind == v.Kind && o.during(&v) })
+		left = slices.DeleteFunc(left[1:], func(o Verdict) bool {
+			return strings.HasPrefix(v.also, soWithMost) && strings.HasPrefix(o.also, soWithMost) && o.Kind == v.Kind && o.during(&v)
+		})
 		for _, here := range []bool{true, false} { // outages are in their order, and of floods the largest is first
 			fits := func(o Verdict) bool {
 				return o.Kind == v.Kind && o.of == v.of && o.Network == v.Network && o.Certainty == v.Certainty && (o.Server == v.Server) == here && (here || o.during(&v))

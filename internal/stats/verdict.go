@@ -73,6 +73,9 @@ func (r *reporting) judge() {
 // end together within atOnce need no share.
 const leastShared, mostShared, atOnce = 3, 0.8, 5 * time.Second
 
+// soWithMost begins what is said of nearly all servers: the text has it once.
+const soWithMost = "; so it was with "
+
 // shared says of outages, and of losses, that nearly all servers have them at the same time.
 func (r *reporting) shared() {
 	by := map[string][]*Verdict{}
@@ -97,8 +100,9 @@ func (r *reporting) shared() {
 					})
 				}
 			}
-			if n = either(float64(n) >= mostShared*float64(all), n, once); n >= leastShared {
-				v.also = "; so it was with " + either(n == all, "all "+number(n), number(n)+" of "+number(all)) + " other servers that were asked enough"
+			most := float64(n) >= mostShared*float64(all)
+			if n = either(most, n, once); n >= leastShared {
+				v.also = either(most, soWithMost, "; at the same moment it was so with ") + either(n == all, "all "+number(n), number(n)+" of "+number(all)) + " other servers that were asked enough"
 				v.Text = strings.TrimSuffix(v.Text, ".") + v.also + "."
 				v.Advice = sharedAdvice
 			}

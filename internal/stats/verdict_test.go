@@ -235,7 +235,7 @@ func TestVerdictsNeed(t *testing.T) {
 			if x.from, x.to = person(i), fmt.Sprintf("198.51.100.%d", 10+i%6); i/150 == 4 && i%6 < 4 {
 				gone(i, x)
 			}
-		}), "certain Down: 198.51.100.10:27015 did not reply for 10.4 s, from 19:00:39 UTC to 19:00:50 UTC: none of 25 requests got a reply; so it was with 3 of 5 other servers that were asked enough."},
+		}), "certain Down: 198.51.100.10:27015 did not reply for 10.4 s, from 19:00:39 UTC to 19:00:50 UTC: none of 25 requests got a reply; at the same moment it was so with 3 of 5 other servers that were asked enough."},
 		{"five servers, from which a third gets lost", sent(1500, 0, 15, func(i int, x *made) {
 			if x.from, x.to = person(i), fmt.Sprintf("198.51.100.%d", 10+i%5); uint32(i)*2654435761%3 == 0 {
 				gone(i, x)
