@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/qdissect/qdissect/dissect"
+	"github.com/qdissect/qdissect/internal/nettext"
 )
 
 // The kinds of verdicts, worst first.
@@ -78,7 +79,7 @@ const soWithMost = "; so it was with "
 
 // shared says of outages, and of losses, that nearly all servers have them at the same time.
 func (r *reporting) shared() {
-	by := map[string][]*Verdict{}
+	by, names := map[string][]*Verdict{}, nettext.Each(r.servers, r.address)
 	for v := range each(r.Verdicts) {
 		if v.Kind == ServerDown && v.Server != "" && (v.of == outage || v.of == "") || v.Kind == Unwell && v.of == "" && v.Sources == nil && 2*v.Evidence.of("unanswered") > (1-v.Evidence.of("answered_share"))*v.Evidence.of("requests") {
 			by[v.Server] = append(by[v.Server], v)
@@ -87,9 +88,9 @@ func (r *reporting) shared() {
 	for at, list := range by {
 		for i := 0; i < len(list) && len(by) > leastShared; i++ {
 			v, n, once, all := list[i], uint64(0), uint64(0), uint64(0)
-			for _, e := range r.servers {
-				name := r.address(e)
-				if asked := e.v.times().within(v.From.UnixNano(), v.To.UnixNano(), func(p *pulse) uint64 { return uint64(p.asked) }); name != at && e.v.replies > 0 && asked >= either[float64](v.Kind == ServerDown, leastJudged, leastWell) {
+			for k, e := range r.servers {
+				name := names[k]
+				if name != at && e.v.replies > 0 && (v.Kind == Unwell && e.v.requests >= leastWell || v.Kind == ServerDown && e.v.askedIn(v.From.UnixNano(), v.To.UnixNano()) >= leastJudged) {
 					all++
 					with := func(same func(o *Verdict) bool) uint64 {
 						return either[uint64](slices.ContainsFunc(by[name], func(o *Verdict) bool { return o.Kind == v.Kind && same(o) }), 1, 0)
