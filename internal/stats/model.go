@@ -68,7 +68,7 @@ type Verdict struct {
 	Because []string `json:"because,omitempty"`
 	Doubt   string   `json:"doubt,omitempty"`
 
-	// also says that most other servers have the same trouble at the same time.
+	// also says how many other servers have the same trouble at the same time, if it is rather what they share.
 	also string
 	// of is the kind of request that it is about, if it is about one; of a server that stopped, where one of its name replies now; or one of
 	// outage and otherTimes.

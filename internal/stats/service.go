@@ -206,7 +206,8 @@ func (r *reporting) blackedOut() {
 			name = either(net.IsValid(), " of "+netOf(r.host(e.addr()), 64).String(), "")
 		}
 		for _, s := range all.outages() {
-			n := uint64(len(slices.DeleteFunc(slices.Clone(nets[net]), func(e *entry[server]) bool { return e.v.askedIn(s.from, s.to) < 0.5 })))
+			asked := nettext.Each(slices.DeleteFunc(slices.Clone(nets[net]), func(e *entry[server]) bool { return e.v.askedIn(s.from, s.to) < 0.5 }), r.address)
+			n := uint64(len(asked))
 			if n < leastJudged || s.brief() || !s.began || s.requests < leastWell || s.requests > 1.1*float64(lost)+2 || r.o.whole || r.o.OneSided || r.a.cuts > 0 ||
 				slices.ContainsFunc(r.blackouts, func(b blackout) bool { return !b.net.IsValid() && overlap(b.from, b.to, s.from, s.to) > 0 }) ||
 				slices.ContainsFunc(r.events, func(ev event) bool { return overlap(ev.from, ev.to, s.from, s.to) > 0 }) {
@@ -215,7 +216,7 @@ func (r *reporting) blackedOut() {
 			r.blackouts = append(r.blackouts, blackout{net, s.from, s.to})
 			length := time.Duration(s.to - s.from).Round(100 * time.Millisecond)
 			r.say(Verdict{
-				Kind: ServerDown, Network: strings.TrimPrefix(name, " of "), From: instant(s.from), To: instant(s.to), of: either(s.ends, outage, ""),
+				Kind: ServerDown, Network: strings.TrimPrefix(name, " of "), Servers: asked, From: instant(s.from), To: instant(s.to), of: either(s.ends, outage, ""),
 				Text: fmt.Sprintf("Down: none of %s%s that were asked replied for %s, from %s to %s: %s%s got no reply.", count(n, "server", "servers"), name, duration(length), r.clock(s.from), r.clock(s.to),
 					either(s.about, "about ", ""), count(nearest(s.requests), "request", "requests")),
 				Advice:   sharedAdvice,

@@ -77,7 +77,7 @@ const leastShared, mostShared, atOnce = 3, 0.8, 5 * time.Second
 // soWithMost begins what is said of nearly all servers: the text has it once.
 const soWithMost = "; so it was with "
 
-// shared says of outages, and of losses, that nearly all servers have them at the same time.
+// shared says of outages and losses that nearly all other servers have them as well, and of outages that several others began and ended with them.
 func (r *reporting) shared() {
 	by, names := map[string][]*Verdict{}, nettext.Each(r.servers, r.address)
 	for v := range each(r.Verdicts) {
@@ -186,11 +186,11 @@ func (r *reporting) named(v *server) string {
 	return named2(string(r.name(v.appendPlain(nil, v.name))))
 }
 
-// has reports whether a verdict of some kind is about a server.
+// has reports whether a verdict of some kind is about a server. An outage that many have is not: it says nothing of what one of them does otherwise.
 func (r *reporting) has(e *entry[server], kinds ...string) bool {
 	a := r.address(e)
 	return slices.ContainsFunc(r.Verdicts, func(v Verdict) bool {
-		return slices.Contains(kinds, v.Kind) && (v.Server == a || slices.Contains(v.Servers, a))
+		return slices.Contains(kinds, v.Kind) && (v.Server == a || v.Kind != ServerDown && slices.Contains(v.Servers, a))
 	})
 }
 
