@@ -72,10 +72,7 @@ var icmp6Kinds = map[codeOfError]kindOfError{
 // kind returns the meaning of an error. The finding is nil if the error does not
 // report a lost datagram.
 func (e *ICMPError) kind() kindOfError {
-	kinds := icmp6Kinds
-	if e.From.Is4() {
-		kinds = icmpKinds
-	}
+	kinds := nettext.Either(e.From.Is4(), icmpKinds, icmp6Kinds)
 	if k, ok := kinds[codeOfError{int(e.Type), int(e.Code)}]; ok {
 		return k
 	}

@@ -527,10 +527,7 @@ func appendFloat(b []byte, v float64, bytes uint32) []byte {
 	if n := int64(v); n != 0 && n > -1e6 && n < 1e6 && float64(n) == v {
 		return nettext.AppendInt(b, n)
 	}
-	bits := 64
-	if bytes == 4 {
-		bits = 32
-	}
+	bits := nettext.Either(bytes == 4, 32, 64)
 	if a := math.Abs(v); a != 0 && (a < 1e-6 || a >= 1e21) {
 		return strconv.AppendFloat(b, v, 'e', -1, bits)
 	}

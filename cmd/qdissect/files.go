@@ -216,10 +216,7 @@ func (s *saver) Save(f *capture.Frame) error {
 	}
 	s.frames++
 	l := &s.limits
-	if l.packets > 0 && s.frames >= l.packets || l.size > 0 && s.out.Size() >= l.size {
-		return pipeline.ErrEnough
-	}
-	return nil
+	return nettext.Either(l.packets > 0 && s.frames >= l.packets || l.size > 0 && s.out.Size() >= l.size, pipeline.ErrEnough, nil)
 }
 
 // folders returns those in which files begin during a capture.

@@ -185,18 +185,12 @@ func (p *plan) begin() (live *capture.Live, err error) {
 
 // blame adds to the error of a file that the program has become another user.
 func (o *liveOptions) blame(err error) error {
-	if len(o.interfaces) > 0 && errors.Is(err, fs.ErrPermission) {
-		return fmt.Errorf("%w; once the interfaces are open, the capture runs as who called sudo, or as --user says", err)
-	}
-	return err
+	return nettext.Either(len(o.interfaces) > 0 && errors.Is(err, fs.ErrPermission), fmt.Errorf("%w; once the interfaces are open, the capture runs as who called sudo, or as --user says", err), err)
 }
 
 // forbidden says what to do if a network namespace must not be entered.
 func (o *liveOptions) forbidden(err error) error {
-	if o.netns != "" && errors.Is(err, fs.ErrPermission) {
-		return fmt.Errorf("no permission to capture in network namespace %s: run as root; the capability cap_net_raw is not enough to enter a namespace", o.netns)
-	}
-	return err
+	return nettext.Either(o.netns != "" && errors.Is(err, fs.ErrPermission), fmt.Errorf("no permission to capture in network namespace %s: run as root; the capability cap_net_raw is not enough to enter a namespace", o.netns), err)
 }
 
 // maxBuffer is the largest kernel buffer of an interface, in MiB.

@@ -279,10 +279,7 @@ func ethernet(t *testing.T, path string) (frames [][]byte) {
 			return nil // frames that the interface cannot carry
 		}
 		if f.LinkType != 1 {
-			kind := []byte{8, 0}
-			if b[n]>>4 == 6 {
-				kind = []byte{0x86, 0xdd}
-			}
+			kind := nettext.Either(b[n]>>4 == 6, []byte{0x86, 0xdd}, []byte{8, 0})
 			b = slices.Concat(make([]byte, 12), kind, b[n:])
 		}
 		frames = append(frames, b)

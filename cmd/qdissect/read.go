@@ -158,10 +158,7 @@ func (o *formatOptions) reporter(env environment, manyFiles bool) (r func() repo
 			return report.NewJSON(report.JSONOptions{Array: o.output == "json", Secrets: o.secrets})
 		}, true, nil
 	case "text":
-		detail := nettext.Either(o.tree, report.Tree, report.Line)
-		if o.hex {
-			detail = report.Hex
-		}
+		detail := nettext.Either(o.hex, report.Hex, nettext.Either(o.tree, report.Tree, report.Line))
 		return func() report.Reporter {
 			return report.NewText(report.TextOptions{
 				Detail: detail, Clock: clock, Color: color, Secrets: o.secrets, ManyFiles: manyFiles, Marked: true, Below: o.columns(env) > 0, Width: o.columns(env), Zone: zone,

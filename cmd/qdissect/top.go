@@ -182,10 +182,7 @@ func (w *watching) draw() error {
 
 // colors returns the colours of the terminal. The program would otherwise run tmux to find out more.
 func colors(env environment) colorprofile.Profile {
-	if env.getenv("NO_COLOR") != "" {
-		return colorprofile.ASCII
-	}
-	return colorprofile.Env([]string{"TERM=" + env.getenv("TERM"), "COLORTERM=" + env.getenv("COLORTERM")})
+	return nettext.Either(env.getenv("NO_COLOR") != "", colorprofile.ASCII, colorprofile.Env([]string{"TERM=" + env.getenv("TERM"), "COLORTERM=" + env.getenv("COLORTERM")}))
 }
 
 // A pending snapshot lacks its report, which the view makes, so that the run need not.

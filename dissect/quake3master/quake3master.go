@@ -588,10 +588,7 @@ func (p *ServersReply) readRest(r *dissect.Reader) {
 // readEntry reads an entry: before bytes, and an address of size bytes.
 func (p *ServersReply) readEntry(r *dissect.Reader, before, size int) {
 	a := endpoint(core.PeekTo(r, before+size), size)
-	f := fServer
-	if a.Port() == 0 || a.Addr().IsUnspecified() {
-		f = fFiller
-	}
+	f := nettext.Either(a.Port() == 0 || a.Addr().IsUnspecified(), fFiller, fServer)
 	if r.Span(f, uint64(a.Port()), before, size, 0); r.Failed() {
 		return
 	}

@@ -693,10 +693,7 @@ func TestMergeGone(t *testing.T) {
 					a := (&fake{open: now}).from(0, 3*time.Second, every(gap))
 					b := (&fake{open: now, phase: 13 * time.Millisecond, fails: down}).from(0, time.Second, every(30*time.Millisecond))
 					c := &fake{open: now, phase: 2 * time.Millisecond, fails: down.Add(3 * time.Millisecond)}
-					devices := []*fake{b, a, c}
-					if first == 1 {
-						devices = []*fake{c, a, b}
-					}
+					devices := nettext.Either(first == 1, []*fake{c, a, b}, []*fake{b, a, c})
 					l := live(devices...)
 					g := read(t, l, now.Add(time.Hour), devices, nil)
 					g.complete(t, down, devices...)

@@ -91,10 +91,7 @@ func (c Charset) Resolve(s []byte) Charset {
 			}
 		}
 	}
-	if letters >= 3 && runs*2 >= letters {
-		return CP1251
-	}
-	return Latin1
+	return nettext.Either(letters >= 3 && runs*2 >= letters, CP1251, Latin1)
 }
 
 // IsUTF8 reports whether text in c is read as UTF-8, unchanged.

@@ -126,10 +126,7 @@ func (c *comparison) textual(r *read) (*cond, *complaint) {
 
 // where says how to list the names.
 func (r *read) where() string {
-	if r.list == "" {
-		return ": it is one of " + strings.Join(r.names, ", ")
-	}
-	return "; " + r.list + " lists them"
+	return nettext.Either(r.list == "", ": it is one of "+strings.Join(r.names, ", "), "; "+r.list+" lists them")
 }
 
 // literal adds a value to c. The result says why that is impossible.

@@ -306,10 +306,7 @@ func (m *Matcher) where() where {
 
 // carrier returns the number of what carries a protocol.
 func carrier(p *dissect.Protocol) uint8 {
-	if p.OverTCP() {
-		return nettext.TCP
-	}
-	return nettext.UDP
+	return nettext.Either[uint8](p.OverTCP(), nettext.TCP, nettext.UDP)
 }
 
 // located reads a value of where, if there is one.

@@ -211,10 +211,7 @@ const shown = 60
 func (e *Error) Show() string {
 	before, word, after := pieces(e.Expression[:e.Offset]), pieces(e.Expression[e.Offset:e.Offset+e.Length]), pieces(e.Expression[e.Offset+e.Length:])
 	dots := func(s []rune) string {
-		if len(s) > shown {
-			return "…"
-		}
-		return ""
+		return nettext.Either(len(s) > shown, "…", "")
 	}
 	start := dots(before) + string(before[max(0, len(before)-shown):])
 	middle := string(word[:min(len(word), shown)]) + dots(word)
@@ -385,10 +382,7 @@ func has(x value, mask, n uint32) *condition { return compare(x, mask, equal, n)
 
 func compare(x value, mask uint32, cmp comparison, n uint32) *condition {
 	if mask == 0 { // a constant result
-		if cmp.holds(0, n) {
-			return always
-		}
-		return never
+		return nettext.Either(cmp.holds(0, n), always, never)
 	}
 	return &condition{kind: conditionTest, test: test{x, mask, cmp, n}}
 }

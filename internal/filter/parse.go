@@ -55,10 +55,7 @@ func lex(text string) (list []token, err *Error) {
 		}
 		if t.len = len(t.text); t.len == 0 {
 			_, t.len = utf8.DecodeRuneInString(rest)
-			why := nettext.Quote(rest[:t.len]) + " is not part of the filter language"
-			if strings.IndexByte(`+-*/%^|\`, rest[0]) >= 0 {
-				why = refusal(rest[:1])
-			}
+			why := nettext.Either(strings.IndexByte(`+-*/%^|\`, rest[0]) >= 0, refusal(rest[:1]), nettext.Quote(rest[:t.len])+" is not part of the filter language")
 			return nil, &Error{text, off, t.len, why}
 		}
 		if t.operator && canonical[t.text] != "" {

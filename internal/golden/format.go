@@ -371,8 +371,5 @@ func (c *Case) outcome() string {
 
 // present returns nil for an absent value.
 func present(s string) *string {
-	if s == "" {
-		return nil
-	}
-	return &s
+	return nettext.Either(s == "", nil, &s)
 }

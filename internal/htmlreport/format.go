@@ -101,10 +101,7 @@ var shortUnits = strings.NewReplacer(".00 s", thin+"s", ".0 ms", thin+"ms", " ",
 
 // trip returns a round-trip time, of which 0 means that there is none.
 func trip(d time.Duration) string {
-	if d <= 0 {
-		return "–"
-	}
-	return duration(d)
+	return nettext.Either(d <= 0, "–", duration(d))
 }
 
 func day(t time.Time) string   { return t.UTC().Format("2006-01-02") }

@@ -460,10 +460,7 @@ func (p *page) Unguessed() uint64 {
 
 // Classed is the number of requests whose sources have a class. Without replies nobody knows who finishes.
 func (p *page) Classed() uint64 {
-	if p.Totals.Replies == 0 {
-		return 0
-	}
-	return p.Totals.Honest + p.Totals.Greedy + p.Totals.NeverFinished
+	return nettext.Either(p.Totals.Replies == 0, 0, p.Totals.Honest+p.Totals.Greedy+p.Totals.NeverFinished)
 }
 
 // HasLimits reports whether there is anything to say about limits.
@@ -568,10 +565,7 @@ func (p *page) ServerSentence() string {
 	}
 	s := &p.Servers[0]
 	all := plural(len(p.Servers)+len(p.Rest)+p.ServersLeft, "server")
-	if len(p.Servers) == 1 {
-		return "All requests went to one server."
-	}
-	return fmt.Sprintf("The busiest of %s, %s, got %s of all requests.", all, safe(s.Address), share(s.Requests, p.Totals.Requests))
+	return nettext.Either(len(p.Servers) == 1, "All requests went to one server.", fmt.Sprintf("The busiest of %s, %s, got %s of all requests.", all, safe(s.Address), share(s.Requests, p.Totals.Requests)))
 }
 
 // AskSentence says who asks.
@@ -621,18 +615,12 @@ func (p *page) LimitSentence() string {
 		}
 		text += fmt.Sprintf("A limit of %d per second %s would have dropped %s. ", b.N, what, listed(hit))
 	}
-	if text == "" && p.Unwanted() == 0 {
-		return "Nothing had to be stopped. Whoever wants a limit sees here how many requests of honest clients it would have dropped."
-	}
-	return cmp.Or(text, "No limit is recommended: none would have hit unwanted requests and spared the honest ones.")
+	return nettext.Either(text == "" && p.Unwanted() == 0, "Nothing had to be stopped. Whoever wants a limit sees here how many requests of honest clients it would have dropped.", cmp.Or(text, "No limit is recommended: none would have hit unwanted requests and spared the honest ones."))
 }
 
 // FindingSentence counts the findings.
 func (p *page) FindingSentence() string {
-	if p.AllFindings == 0 {
-		return "Nothing was wrong with single messages."
-	}
-	return fmt.Sprintf("%s of %s, the worst first.", plural(int(p.AllFindings), "finding"), plural(len(p.Findings)+p.FindingsLeft, "type"))
+	return nettext.Either(p.AllFindings == 0, "Nothing was wrong with single messages.", fmt.Sprintf("%s of %s, the worst first.", plural(int(p.AllFindings), "finding"), plural(len(p.Findings)+p.FindingsLeft, "type")))
 }
 
 //go:embed compare.tmpl

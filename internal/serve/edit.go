@@ -152,10 +152,7 @@ func reversed(number string) string {
 // inText returns a number that the client chose as a reply has it in a field: in
 // digits, if only there it is text. It returns no value otherwise.
 func (c *leaf) inText(f *dissect.Field) string {
-	if f.Kind != dissect.Decimal || c.field.Kind != dissect.Uint {
-		return "none"
-	}
-	return strconv.FormatUint(c.num, 10)
+	return nettext.Either(f.Kind != dissect.Decimal || c.field.Kind != dissect.Uint, "none", strconv.FormatUint(c.num, 10))
 }
 
 // isNumber reports whether the bytes of a value encode the number.

@@ -17,6 +17,7 @@ import (
 	"github.com/qdissect/qdissect/dissect/all"
 	"github.com/qdissect/qdissect/internal/endpoint"
 	"github.com/qdissect/qdissect/internal/must"
+	"github.com/qdissect/qdissect/internal/nettext"
 	"github.com/qdissect/qdissect/internal/pipeline"
 	"github.com/qdissect/qdissect/internal/stats"
 	"github.com/qdissect/qdissect/internal/tools/scenes"
@@ -46,10 +47,7 @@ func TestNoAllocations(t *testing.T) {
 	n := uint32(0)
 	exchange := func() {
 		n++
-		client := netip.AddrPortFrom(netip.AddrFrom4([4]byte{10, byte(n >> 16), byte(n >> 8), byte(n)}), 27005) // another one each time
-		if n%4 == 0 {
-			client = netip.MustParseAddrPort("192.0.2.20:27005")
-		}
+		client := nettext.Either(n%4 == 0, netip.MustParseAddrPort("192.0.2.20:27005"), netip.AddrPortFrom(netip.AddrFrom4([4]byte{10, byte(n >> 16), byte(n >> 8), byte(n)}), 27005)) // another one each time
 		at := time.Unix(1_800_000_000, 0).Add(time.Duration(n) * 50 * time.Millisecond)
 		d = dissect.Datagram{Frame: uint64(n), Time: at, Src: client, Dst: server}
 		r = dissect.Record{Protocol: p, Datagram: &d, WireLength: len(payload)}

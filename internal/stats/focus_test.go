@@ -206,10 +206,7 @@ func TestStrays(t *testing.T) {
 						s.Record(&told)
 					}
 					for k := range x.datagrams {
-						from := client(n % max(x.sources, 1))
-						if x.sources >= 1000 {
-							from = client(n) // never again
-						}
+						from := either(x.sources >= 1000, client(n), client(n%max(x.sources, 1))) // never again
 						n++
 						at := at.Add(time.Duration(k) * time.Second / time.Duration(x.datagrams))
 						foreign(s, at, from, server, 100)

@@ -22,6 +22,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/qdissect/qdissect/internal/must"
+	"github.com/qdissect/qdissect/internal/nettext"
 	"github.com/qdissect/qdissect/internal/tools/scenes"
 )
 
@@ -61,10 +62,7 @@ type share struct{ Sent, Passed uint64 }
 
 // Percent returns the share that passed, in percent.
 func (s share) Percent() float64 {
-	if s.Sent == 0 {
-		return 0
-	}
-	return 100 * float64(s.Passed) / float64(s.Sent)
+	return nettext.Either(s.Sent == 0, 0, 100*float64(s.Passed)/float64(s.Sent))
 }
 
 // shares are those of all classes. Late is by how much the latest packet was sent too
@@ -219,10 +217,7 @@ type wire struct {
 
 // in returns the command that runs another in the container, if there is one.
 func (w *wire) in(command ...string) []string {
-	if w.box == nil {
-		return command
-	}
-	return append([]string{"nsenter", fmt.Sprintf("--net=/proc/%d/ns/net", w.box.Process.Pid)}, command...)
+	return nettext.Either(w.box == nil, command, append([]string{"nsenter", fmt.Sprintf("--net=/proc/%d/ns/net", w.box.Process.Pid)}, command...))
 }
 
 // byIP gives ip its commands, which another command may run.
@@ -298,10 +293,7 @@ func (w *wire) serve() error {
 		}
 		defer func() { _ = unix.Setns(int(home.Fd()), unix.CLONE_NEWNET) }()
 	}
-	addresses := []string{"198.51.100.10", "2a00:c633:640a::d5ff"}
-	if w.box != nil {
-		addresses = []string{"172.17.126.44", "fd00:c633:640a::2ff"}
-	}
+	addresses := nettext.Either(w.box != nil, []string{"172.17.126.44", "fd00:c633:640a::2ff"}, []string{"198.51.100.10", "2a00:c633:640a::d5ff"})
 	for _, a := range addresses {
 		c, err := net.ListenUDP("udp", &net.UDPAddr{IP: net.ParseIP(a), Port: 27015})
 		if err != nil {

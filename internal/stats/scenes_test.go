@@ -19,6 +19,7 @@ import (
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/all"
 	"github.com/qdissect/qdissect/internal/must"
+	"github.com/qdissect/qdissect/internal/nettext"
 	"github.com/qdissect/qdissect/internal/pipeline"
 	"github.com/qdissect/qdissect/internal/stats"
 	"github.com/qdissect/qdissect/internal/tools/scenes"
@@ -408,10 +409,7 @@ func servers(t *testing.T, r *told, truth *scenes.Truth) {
 		} {
 			expect(t, s.Address+" "+n.what, n.got, n.want, n.percent)
 		}
-		allowed := 10.
-		if i < 5 {
-			allowed = 3
-		}
+		allowed := nettext.Either(i < 5, 3, 10.)
 		expect(t, s.Address+" clients", s.Clients.Count, x.Clients, allowed)
 	}
 }

@@ -206,10 +206,7 @@ func TestRuns(t *testing.T) {
 				at = at.Add(-3 * time.Millisecond) // out of order
 			}
 			client := netip.AddrPortFrom(netip.AddrFrom4([4]byte{20, byte(rnd.IntN(200)), byte(rnd.IntN(16)), 7}), uint16(1024+rnd.IntN(1000)))
-			server := netip.AddrPortFrom(netip.AddrFrom4([4]byte{198, 51, 100, 1}), 27015)
-			if i%50 < 3 {
-				server = netip.AddrPortFrom(netip.AddrFrom4([4]byte{198, 51, byte(rnd.IntN(4)), byte(rnd.IntN(256))}), 27015)
-			}
+			server := either(i%50 < 3, netip.AddrPortFrom(netip.AddrFrom4([4]byte{198, 51, byte(rnd.IntN(4)), byte(rnd.IntN(256))}), 27015), netip.AddrPortFrom(netip.AddrFrom4([4]byte{198, 51, 100, 1}), 27015))
 			of := types[min(rnd.IntN(12), 1)^1]
 			r := dissect.Record{
 				Protocol: p, Datagram: &dissect.Datagram{Time: at, Src: client, Dst: server, HopLimit: uint8(rnd.IntN(60)), IPID: uint16(i)}, WireLength: 25, Proven: i%40 == 5,

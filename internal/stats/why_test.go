@@ -13,6 +13,7 @@ import (
 
 	"github.com/qdissect/qdissect/internal/mkpcap"
 	"github.com/qdissect/qdissect/internal/must"
+	"github.com/qdissect/qdissect/internal/nettext"
 	"github.com/qdissect/qdissect/internal/pipeline"
 	"github.com/qdissect/qdissect/internal/stats"
 	"github.com/qdissect/qdissect/internal/tools/scenes"
@@ -37,10 +38,7 @@ func answers(t *testing.T, a *stats.Aggregate, o stats.Options, truth *scenes.Tr
 		}
 		events := slices.DeleteFunc(slices.Clone(truth.Events), func(e *scenes.Event) bool { return !slices.Contains(e.Servers, x.Address) })
 		w := list[slices.IndexFunc(list, func(w *stats.Answer) bool { return w.Server == x.Address })]
-		state := stats.Answers
-		if len(events) > 0 {
-			state = stats.Trouble
-		}
+		state := nettext.Either(len(events) > 0, stats.Trouble, stats.Answers)
 		if w.State != state || len(w.Problems) != len(events) || state == stats.Trouble && !slices.Contains(causesOf(events[0].Kind), w.Problems[0]) {
 			t.Errorf("%s: %s %v, want %v\n%s", x.Address, w.State, w.Problems, events, w.AppendText(nil))
 		}
@@ -163,10 +161,7 @@ func TestClockStep(t *testing.T) {
 		{-16 * time.Second, "[Nothing came for 16.9 s, from 19:00:14 UTC to 19:00:31 UTC, neither"},
 	} {
 		capture := queried(mkpcap.Options{}, server, server, func(i int) time.Duration {
-			if i < 15 {
-				return time.Duration(i) * time.Second
-			}
-			return time.Duration(i)*time.Second - c.back
+			return nettext.Either(i < 15, time.Duration(i)*time.Second, time.Duration(i)*time.Second-c.back)
 		})
 		got := fmt.Sprint(reported(t, capture, 1, stats.Options{}).Unclear)
 		films.Store(t.Name(), bytes.NewBuffer(capture))

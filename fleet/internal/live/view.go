@@ -452,10 +452,7 @@ func (v *View) page(name, title string, of func() (*unitfile.Sum, error)) (says 
 }
 
 func by(home []netip.Prefix) string {
-	if len(home) > 0 {
-		return "option"
-	}
-	return ""
+	return nettext.Either(len(home) > 0, "option", "")
 }
 
 // A row is a sensor on the page of all sensors.

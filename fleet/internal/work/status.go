@@ -85,10 +85,7 @@ func Status(ctx context.Context, conn *nats.Conn, name string, w io.Writer) erro
 }
 
 func during(s *State) string {
-	if s.Unit == "" {
-		return ""
-	}
-	return " during " + s.Unit
+	return nettext.Either(s.Unit == "", "", " during "+s.Unit)
 }
 
 // Lines say what is bad.
