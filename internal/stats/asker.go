@@ -14,8 +14,8 @@ import (
 	"github.com/qdissect/qdissect/internal/nettext"
 )
 
-// What makes a victim: so many times the bytes, requests in its name per second, and per second and server if its ports may be those of a
-// client, which are not below lowPorts, and if they change not below ephemeral.
+// What makes a victim: so many times the bytes, or as many if its ports are below lowPorts, requests in its name per second, and per second and server if its
+// ports may be those of a client, which are not below lowPorts, and if they change not below ephemeral.
 const (
 	leastFactor = 3
 	leastRate   = 10
@@ -186,7 +186,7 @@ func (c *client) mayBeReal() bool {
 
 // victimOf returns the victim that an address is in whose name servers are asked, nil if it may be a client.
 func (r *reporting) victimOf(c *entry[client]) *victim {
-	if r.o.OneSided || !r.sole(&c.v, leastOften) || !c.v.gains() || c.v.opens() || slices.ContainsFunc(r.servers, func(e *entry[server]) bool {
+	if r.o.OneSided || !r.sole(&c.v, leastOften) || !c.v.gains() && (c.v.most >= lowPorts || c.v.bytesOut < c.v.bytesIn) || c.v.opens() || slices.ContainsFunc(r.servers, func(e *entry[server]) bool {
 		return c.v.asked(e.sum) && r.accepted(e, c.v.favourite(), c.v.within(r.a.first, r.a.last+1))
 	}) {
 		return nil
@@ -264,7 +264,7 @@ func (r *reporting) reflected() {
 		v.Text = fmt.Sprintf("Reflection at %s: %s %s in %s (%s per second) made %s send it %s, %s times what came. %s",
 			x.who, number(x.requests)+" "+what, from, r.partOf(x.seconds(), x.from, x.to), rounded(x.rate()), where, FormatSize(x.out), decimals(factor), whose)
 		v.Doubt = either(c.refused > 0, "", "ICMP errors from that address, or its operator, would make it certain")
-		v.Because = []string{fmt.Sprintf("it sends %s and nothing else", either(strings.HasSuffix(what, " and others"), "one kind of requests of each protocol", what)), "it never proves that it hears the replies", fmt.Sprintf("it gets %s times what it sends", decimals(factor))}
+		v.Because = []string{fmt.Sprintf("it sends %s and nothing else", either(strings.HasSuffix(what, " and others"), "one kind of requests of each protocol", what)), "it never proves that it hears the replies", either(c.gains() || c.most >= lowPorts, fmt.Sprintf("it gets %s times what it sends", decimals(factor)), "its requests come from ports below 1,024, as no program's do")}
 		v.Evidence = Evidence{
 			{"requests", float64(x.requests)}, {"requests_per_second", round(x.rate(), 1)}, {"seconds", round(x.seconds(), 1)}, {"servers", float64(x.servers)},
 			{"bytes_in", float64(x.in)}, {"bytes_out", float64(x.out)}, {"factor", round(factor, 2)},

@@ -297,7 +297,7 @@ var causes = []Cause{
 		Advice: "Capture for longer, and ask the server with a browser meanwhile; if its requests are not seen here, a firewall or a router before this point drops them.",
 		holds: func(x *facts) *proof {
 			switch {
-			case x.asked() > 0 || x.f.sent == 0 && !x.own:
+			case x.asked() > 0 || x.isSource() || x.f.sent == 0 && !x.own:
 				return nil
 			case x.f.sent == 0:
 				return x.proof("how", fmt.Sprintf(", and it sent nothing: %s on that interface", count(x.o.Packets, "packet", "packets")))
@@ -309,7 +309,7 @@ var causes = []Cause{
 		Words:  "{server} is not in the capture: {packets}, and none to or from {where}.{known}",
 		Advice: "Check the address: on a host behind a NAT, packets carry its private one; check the interface and the filter of the capture, or capture for longer.",
 		holds: func(x *facts) *proof {
-			if x.asked() > 0 {
+			if x.asked() > 0 || x.isSource() {
 				return nil
 			}
 			where, known := either(x.at.Port() == 0, "it", "that port"), ""
@@ -412,7 +412,7 @@ var causes = []Cause{
 		Words:  "The capture has {n} to {server} and no reply from it: one direction only, or it does not reply.{why}",
 		Advice: "Capture both directions, on the host of the server itself or on a port that mirrors both.",
 		holds: func(x *facts) *proof {
-			if x.replies()+x.sum.Refused+x.sent() > 0 || x.good > 0 || len(x.elsewhere) > 0 {
+			if x.asked() == 0 || x.replies()+x.sum.Refused+x.sent() > 0 || x.good > 0 || len(x.elsewhere) > 0 {
 				return nil
 			}
 			used := x.marks[mReturned].n >= 2 && 10*x.marks[mReturned].n >= x.asked()
@@ -447,15 +447,20 @@ var causes = []Cause{
 			p.leaves = x.told()
 			return p
 		}},
+	{ID: "other_client_port", State: Trouble, Certainty: Likely, explains: everything,
+		Needs:  "as packets_missing, but half of these replies went to addresses that ask the server from other ports, the first of them in a second, and that get none that they asked for",
+		Words:  "{verdict}",
+		Advice: "Something between them changes the ports of clients in one direction only (a NAT, a balancer or a proxy), or the server replies to a port of its own choice: it has to reply to the port that asked.",
+		holds: func(x *facts) *proof {
+			v := first(x.verdicts, func(v Verdict) bool { return v.Evidence.of("to_other_ports") > 0 })
+			return x.proofIf(v != nil, "verdict", cmp.Or(v, new(Verdict)).Text).with(x, "replies without their request", &x.marks[mUnasked])
+		}},
 	{ID: "packets_missing", State: Unclear, Certainty: Likely, explains: everything,
 		Needs:  "a tenth of at least twenty requests or more have no reply, and at least five replies, half as large a share of all, answer requests that are not in the capture, nor went to another address or to all hosts; or twenty replies do, two fifths of all; no outage explains it",
 		Words:  "{unasked} of {replies} of {server} answer requests that are not in the capture: it lacks packets{rest}.",
 		Advice: "Look whether tcpdump dropped packets (its last lines say so; -w FILE and -B 65536 help), whether the capture is a sample, and whether some packets take another link.",
 		holds: func(x *facts) *proof {
-			if x.verdict(CannotTell) == nil {
-				return nil // the replies may answer requests to another address
-			}
-			return holes(less(x.marks[mUnasked].n, x.fates[dissect.OutcomeOther].n), x.replies(), &x.sum).with(x, "replies without their request", &x.marks[mUnasked])
+			return either(x.verdict(CannotTell) == nil, nil, holes(less(x.marks[mUnasked].n, x.fates[dissect.OutcomeOther].n), x.replies(), &x.sum).with(x, "replies without their request", &x.marks[mUnasked])) // the replies may answer requests to another address
 		}},
 	{ID: "wrong_port", State: Trouble, Certainty: Likely, explains: ofSilence,
 		Needs:  "no reply from that port, and replies from another port of the same host, which speaks what was asked; if this one sends other datagrams, it gets such as well; or the other names this one as the port of the game",
@@ -510,7 +515,7 @@ var causes = []Cause{
 		Advice: "Look whether the server runs, and what it wrote at that time; a capture on the host sees requests that the host's own firewall drops.",
 		holds:  func(x *facts) *proof { return x.silence(false) }},
 	{ID: "silent_at_times", State: Trouble, Certainty: Certain, explains: ofSilence,
-		Needs:  "replies before and after, or only after, a time in which none of at least five requests got one, more than chance loses",
+		Needs:  "replies before and after, or only after, a time in which none of at least five requests got one, more than chance loses (or of three, if that happens five times or more)",
 		Words:  "{server} did not reply from {time} on for {span}{more}: none of {n} got a reply{icmp}{also}.",
 		Advice: "It restarted, changed its map, or hung: look at what it wrote at that time, and whether it restarts by itself.",
 		holds:  func(x *facts) *proof { return x.silence(true) }},
@@ -625,13 +630,10 @@ var causes = []Cause{
 		Words:  "{verdict}",
 		Advice: "Look at the way of the replies to the clients (a firewall or a NAT that drops them, a route back through another link, a provider that filters), with a capture at one of them; clients from before challenges, and a few forged addresses, look the same.",
 		holds: func(x *facts) *proof {
-			v := first(x.verdicts, func(v Verdict) bool { return v.Evidence.of("asking_again") > 0 })
-			if v == nil {
-				return nil
-			}
+			v := cmp.Or(first(x.verdicts, func(v Verdict) bool { return v.Evidence.of("asking_again") > 0 }), new(Verdict))
 			p := x.proof("verdict", v.Text).with(x, "challenges", &x.marks[mIssued])
 			p.certainty = v.Certainty
-			return p
+			return either(v.Text == "", nil, p)
 		}},
 	{ID: "challenge_unused", State: Trouble, Certainty: Likely, explains: ofChallenge,
 		Needs:  "every reply is a challenge, to half of at least four requests or more, and nobody returns one",
@@ -853,6 +855,13 @@ func (x *facts) saw() *proof {
 // listedBy reports whether lists of a master have the server.
 func (x *facts) listedBy(m *master) bool {
 	return m.listed || slices.Contains(m.ports, x.at.Port()) || x.at.Port() == 0 && len(m.ports) > 0
+}
+
+// isSource reports whether the report has a verdict about those who ask, and the server is one of them.
+func (x *facts) isSource() bool {
+	return slices.ContainsFunc(x.verdicts, func(v Verdict) bool {
+		return slices.Contains([]string{Reflection, GreedyClients, ListHammering}, v.Kind) && slices.Contains(v.Sources, x.at.Addr().String())
+	})
 }
 
 // hides reports whether an address that asks may stand for many: a gateway of the server's network, or an address of another one.

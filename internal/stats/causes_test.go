@@ -21,6 +21,7 @@ import (
 
 	"github.com/qdissect/qdissect/internal/mkpcap"
 	"github.com/qdissect/qdissect/internal/must"
+	"github.com/qdissect/qdissect/internal/nettext"
 	"github.com/qdissect/qdissect/internal/pipeline"
 	"github.com/qdissect/qdissect/internal/stats"
 	"github.com/qdissect/qdissect/internal/tools/scenes"
@@ -638,10 +639,7 @@ var filmCauses = []filmCause{
 		has: func(f *film) { f.challenged(40, filmServer, func(int) string { return "" }) },
 		near: func(f *film) {
 			f.challenged(40, filmServer, func(i int) string {
-				if i%15 == 0 {
-					return ""
-				}
-				return infoReply("Old town")
+				return nettext.Either(i%15 == 0, "", infoReply("Old town"))
 			})
 		}, nearIs: "works", says: "0 % of 30 a2s info requests that return its challenge", not: "only so often|No client"},
 	{id: "silent_at_times",
@@ -751,18 +749,12 @@ var filmCauses = []filmCause{
 	{id: "backends",
 		has: func(f *film) {
 			f.challenged(60, filmServer, func(i int) string {
-				if i%3 == 0 {
-					return infoReply("Old town")
-				}
-				return challenge(uint32(5000 + i))
+				return nettext.Either(i%3 == 0, infoReply("Old town"), challenge(uint32(5000+i)))
 			})
 		},
 		near: func(f *film) { // a restart
 			f.challenged(60, filmServer, func(i int) string {
-				if i > 30 && i < 34 {
-					return challenge(uint32(5000 + i))
-				}
-				return infoReply("Old town")
+				return nettext.Either(i > 30 && i < 34, challenge(uint32(5000+i)), infoReply("Old town"))
 			})
 		}, nearIs: "works", says: "several servers share that address"},
 	{id: "late_replies",
@@ -942,6 +934,9 @@ var filmCauses = []filmCause{
 		},
 		near: func(f *film) { f.master(20, filmOther) }, nearIs: "works", says: "List hammering.*20.7.3.9"},
 	{id: "master_version", has: func(f *film) { f.beats(4, "\xff\xff\xff\xffl\nOutdated Version.  Please update.\n\x00") }, near: func(f *film) { f.beats(4, "\xff\xff\xff\xffl\nYour server is banned.\n\x00") }, nearIs: "master_refuses", says: "because of its version"},
+	{id: "other_client_port", // and all replies to one that asks from three ports, of which the capture lacks two
+		has:  func(f *film) { f.misled(60, func(i int) (int, int) { return 0, 1 }) },
+		near: func(f *film) { f.misled(60, func(i int) (int, int) { return -(i / 5 % 2), 0 }) }, nearIs: "packets_missing", says: "sends 60 of 60 replies to other ports than 5 addresses asked from", not: "lacks packets"},
 	{id: "packets_missing", // a third is lost before the capture, of requests as of replies; or of replies alone
 		has: func(f *film) {
 			lost := lossy(.35)
@@ -949,6 +944,18 @@ var filmCauses = []filmCause{
 			f.packets = slices.DeleteFunc(f.packets, func(filmed) bool { return !lost(0, 0) })
 		},
 		near: func(f *film) { f.dozen(1, lossy(.35)) }, nearIs: "loss", says: "2[0-9] of [78][0-9] replies of .* answer requests that are not in the capture", not: "firewall"},
+}
+
+// misled adds five clients, each with requests from ports and replies to others; a negative one is not in the capture.
+func (f *film) misled(n int, ports func(i int) (from, to int)) {
+	polls(n, func(i int, at float64, _ netip.AddrPort) {
+		from, to := ports(i)
+		if c := askers(i % 5).Addr(); from >= 0 {
+			f.udp(at, netip.AddrPortFrom(c, uint16(4000+10*i+from)), filmServer, askInfo)
+		}
+		f.udp(at+.001, filmServer, netip.AddrPortFrom(askers(i%5).Addr(), uint16(4000+10*i+to)), infoReply("Old town"))
+	})
+	f.goesOn(60)
 }
 
 // early adds requests that are captured some time after their replies, of many clients or of one.
@@ -1352,6 +1359,12 @@ func TestNextCause(t *testing.T) {
 		{"a port that sends nothing", "198.51.100.10:27019", wrong(0), "wrong_port"},
 		{"a port that sends something", "198.51.100.10:27019", wrong(1), "unknown_replies"},
 		{"a host that lists do not have", "198.51.100.10:0", func(f *film) { f.master(10, filmOther) }, "not_in_list"},
+		{"a client that asks too often", "20.7.3.9:0", filmCauses[slices.IndexFunc(filmCauses, func(c filmCause) bool { return c.id == "greedy_clients" })].has, "greedy_clients"},
+		{"a victim, at which the capture is", "198.51.100.11:0", func(f *film) {
+			for i := range 200 {
+				f.udp(float64(i)/20, netip.AddrPortFrom(askers(i%5).Addr(), 27015), filmOther, infoReply("Old town"))
+			}
+		}, "reflection"},
 		{"a host that lists have", "198.51.100.10:0", func(f *film) { f.master(10, filmServer) }, "wrong_interface"},
 		{"asked in another protocol as the capture ends", "198.51.100.10:27015", func(f *film) { f.answered(20, filmServer); f.asked(8, 9) }, "works"},
 		{"and five seconds before", "198.51.100.10:27015", func(f *film) { f.answered(40, filmServer); f.asked(8, 9) }, "wrong_protocol"},

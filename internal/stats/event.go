@@ -530,6 +530,11 @@ func (e *event) like(o *event) bool {
 	return 2*min(e.requests, o.requests) > max(e.requests, o.requests) && o.nature == e.nature && o.kinds[0] == e.kinds[0] && 2*overlap(e.from, e.to, o.from, o.to) > max(e.to-e.from, o.to-o.from)
 }
 
+// wave reports whether two events are of one kind and about as fast, one after the other at a server.
+func (e *event) wave(o *event) bool {
+	return e.server == o.server && 2*min(e.level(), o.level()) > max(e.level(), o.level()) && o.nature == e.nature && o.kinds[0] == e.kinds[0] && overlap(e.from, e.to, o.from, o.to) == 0
+}
+
 // lasted reports whether an event lasted as long as a client was seen, but for a second before and after it.
 func (e *event) lasted(c *client) bool {
 	return c.first >= e.from-int64(time.Second) && c.last <= e.to+int64(time.Second)

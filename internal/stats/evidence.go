@@ -108,16 +108,18 @@ func (r *reporting) looksOf(ev *event, larger []event) (hot, calm looks, ok bool
 	return hot, calm, hot.n >= leastEvidence && float64(hot.n) >= ev.requests/2
 }
 
-// wide reports whether the addresses of an event are spread evenly over the internet, with those of like ones: of a flood of many servers, each has too few.
+// wide reports whether the addresses of an event are spread evenly over the internet, with those of like ones: of a flood of many servers, each has too few,
+// and of one that comes in waves, the looks are those of all.
 func (r *reporting) wide(ev *event, hot looks) bool {
-	own, few, seen := float64(hot.n) <= 2*ev.requests, hot.n < leastUniform, map[*entry[server]]bool{ev.server: true}
+	own, few, seen := float64(hot.n), hot.n < leastUniform, map[*entry[server]]bool{ev.server: true}
 	for o := range each(r.events) {
+		own -= either(ev.strong > 0 && o.wave(ev), 2*o.requests, 0)
 		if few && !seen[o.server] && ev.like(o) {
 			seen[o.server] = true
 			hot.merge(&o.server.v.more.hot)
 		}
 	}
-	return own && hot.n >= leastUniform && hot.spread() < mostSpread
+	return own <= 2*ev.requests && hot.n >= leastUniform && hot.spread() < mostSpread
 }
 
 // without takes away what so many forged requests have: the commonest hop limit or all alike, and addresses that are spread evenly or one

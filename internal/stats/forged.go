@@ -68,10 +68,7 @@ func (r *reporting) floods() {
 			v.Kind, v.Certainty, title = CrowdOrForged, Possible, "Crowd or forged"
 			v.Doubt = "captures with hop limits and addresses as they come from the internet, or a server that asks for a challenge, would tell"
 			proof := either(r.o.OneSided, "one direction does not tell whether they were given a challenge", either(ev.series[0].proves(), "they were given no challenge", "this request needs no proof"))
-			why = "They may be people, or forged: " + proof + ", and what there is to see does not tell."
-			if len(ev.because) > 0 {
-				why = "They may be people, or forged: " + proof + ", and that " + sentence(ev.because) + " does not tell."
-			}
+			why = either(len(ev.because) > 0, "They may be people, or forged: "+proof+", and that "+sentence(ev.because)+" does not tell.", "They may be people, or forged: "+proof+", and what there is to see does not tell.")
 			v.Advice = "Ask where people may come from (a list, a video, an update); block nobody for it, and raise the limits of the server."
 			if text, even := r.evenly(ev, 1); even && ev.level() >= 1.5*ev.sources { // lists of servers that are open ask once a second
 				why = "They are hardly people: " + text + ". They are programs that ask too often, or forged: " + proof + "."
@@ -146,7 +143,7 @@ func sentence(parts []string) string {
 
 // named names events: what is forged, and who is greedy. It follows [reporting.findVictims].
 func (r *reporting) nameEvents() {
-	kept, events := r.events[:0], slices.Clone(r.events)
+	kept, events := []event(nil), r.events
 	for i := range r.events {
 		ev := r.events[i]
 		if ev.nature != real {

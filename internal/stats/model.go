@@ -16,7 +16,7 @@ const Schema = "qdissect-report/1"
 // raw: whoever shows it escapes it. Keys of JSON are those of the tags; times are RFC 3339 in UTC with nanoseconds.
 type Report struct {
 	Head
-	Verdicts   []Verdict  `json:"verdicts"` // worst first, at most five
+	Verdicts   []Verdict  `json:"verdicts"` // worst first, at most [mostVerdicts]
 	Totals     Totals     `json:"totals"`
 	Timeline   Timeline   `json:"timeline"`
 	RoundTrips RoundTrips `json:"round_trips"`
@@ -32,6 +32,7 @@ type Report struct {
 	Unknowns   []Guess    `json:"unknown,omitempty"`
 	Unclear    []string   `json:"limits_hit,omitempty"` // sentences: what this report cannot know, or only in part
 	Made       Made       `json:"made"`
+	others     []Verdict  // those for which the list has no room
 }
 
 // A Head says what a report is about.

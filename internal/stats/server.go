@@ -114,7 +114,7 @@ func (s *tally) says() string { return cmp.Or(s.heard, new(heard)).icmp }
 // refusedIn reports whether ICMP explains a silence: errors came for half as many requests, and at that time.
 func (s *tally) refusedIn(o *silence) bool {
 	h := cmp.Or(s.heard, new(heard))
-	return 2*float64(s.fates[dissect.OutcomeRefused]) >= o.requests && overlap(o.from, o.to, h.refused.first, h.refused.last+1) > 0
+	return float64(s.fates[dissect.OutcomeRefused]) >= badShare*o.requests && overlap(o.from, o.to, h.refused.first, h.refused.last+1) > 0
 }
 
 // fates count requests by their outcome.

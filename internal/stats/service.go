@@ -62,7 +62,7 @@ func silences(l *pulses, first, last int64) (list []silence) {
 	now := silence{from: first, about: wide}
 	end := func(t int64, ends bool) {
 		now.requests += either(wide, now.edges, min(now.edges, 2*now.requests)) // what is lost in the seconds of replies may have come between these
-		if now.to = t; now.requests >= leastJudged {
+		if now.to = t; now.requests >= leastErrors {
 			now.ends = ends
 			if idle := now.asked - now.from; now.began && idle > shortest {
 				now.from = now.asked - min(idle/2, mostIdle)
@@ -128,12 +128,17 @@ func (s *server) leastReal(list []silence) float64 {
 	return least
 }
 
-// outages returns the silences of a server that are no accident.
+// outages returns the silences of a server that are no accident. Those of fewer requests than a server is judged by have to come as often.
 func (s *server) outages() []silence {
+	few := func(o silence) bool { return o.requests < leastJudged }
 	list := slices.DeleteFunc(silences(s.times(), s.first, s.last), func(o silence) bool {
-		return o.brief() && (!o.began || !o.ends || o.about || o.to-o.from < briefest)
+		return o.brief() && (!o.began || !o.ends || o.about || o.to-o.from < briefest) || few(o) && o.askedLast-o.asked < shortest
 	})
 	least := s.leastReal(list)
+	if again := slices.DeleteFunc(slices.Clone(list), func(o silence) bool { return o.requests < least || !few(o) }); len(again) < leastJudged {
+		list = slices.DeleteFunc(list, few)
+		least = s.leastReal(list)
+	}
 	list = slices.DeleteFunc(list, func(o silence) bool { return o.requests < least })
 	long := slices.DeleteFunc(slices.Clone(list), func(o silence) bool { return o.brief() })
 	return either(len(list)-len(long) > mostBrief, long, list)
@@ -170,7 +175,7 @@ func (r *reporting) down() {
 					only += float64(k.bad)
 				}
 			}
-			if (!s.brief() || s.restarts()) && !r.inEvent(e, &s) && s.requests <= 1.1*float64(lost)+2 && due*s.requests-only-r.a.unheardIn(e, s.from, s.to) >= leastJudged {
+			if (!s.brief() || s.restarts()) && !r.inEvent(e, &s) && s.requests <= 1.1*float64(lost)+2 && due*s.requests-only-r.a.unheardIn(e, s.from, s.to) >= min(s.requests, leastJudged) {
 				r.sayDown(e, &s)
 			}
 		}
@@ -196,19 +201,19 @@ func (r *reporting) blackedOut() {
 	})
 	for _, net := range slices.SortedFunc(maps.Keys(nets), func(a, b netip.Prefix) int { return cmp.Or(a.Bits()-b.Bits(), a.Addr().Compare(b.Addr())) }) {
 		var all server
-		lost, name := uint64(0), ""
+		missed, name, vain := uint64(0), "", func(p *pulse) uint64 { return uint64(either(p.replied > 0, p.lost, p.asked)) }
 		all.times().most = mostTicks
 		for _, e := range nets[net] {
 			undue, _ := r.undue(e)
 			all.times().merge(e.v.times())
 			all.reach(&e.v.lived)
-			all.requests, all.replies, all.unasked, lost = all.requests+e.v.requests, all.replies+e.v.replies, all.unasked+e.v.unasked, lost+less(e.v.fates.missed(), undue)
+			all.requests, all.replies, all.unasked, missed = all.requests+e.v.requests, all.replies+e.v.replies, all.unasked+e.v.unasked, missed+less(e.v.fates.missed(), undue)
 			name = either(net.IsValid(), " of "+netOf(r.host(e.addr()), 64).String(), "")
 		}
 		for _, s := range all.outages() {
-			asked := nettext.Each(slices.DeleteFunc(slices.Clone(nets[net]), func(e *entry[server]) bool { return e.v.askedIn(s.from, s.to) < 0.5 }), r.address)
+			asked := nettext.Each(slices.DeleteFunc(slices.Clone(nets[net]), func(e *entry[server]) bool { return e.v.times().within(s.from, s.to, vain) < 0.5 }), r.address)
 			n := uint64(len(asked))
-			if n < leastJudged || s.brief() || !s.began || s.requests < leastWell || s.requests > 1.1*float64(lost)+2 || r.o.whole || r.o.OneSided || r.a.cuts > 0 ||
+			if n < leastJudged || s.brief() || !s.began || s.requests < leastWell || s.requests > 1.1*float64(missed)+2 || r.o.whole || r.o.OneSided || r.a.cuts > 0 ||
 				slices.ContainsFunc(r.blackouts, func(b blackout) bool { return !b.net.IsValid() && overlap(b.from, b.to, s.from, s.to) > 0 }) ||
 				slices.ContainsFunc(r.events, func(ev event) bool { return overlap(ev.from, ev.to, s.from, s.to) > 0 }) {
 				continue
@@ -465,6 +470,9 @@ func (r *reporting) unwell() {
 		}
 		if p, c := holes(less(v.unasked, v.fates[dissect.OutcomeOther]), v.replies, &o), causeOf("packets_missing"); p != nil && !down &&
 			!slices.ContainsFunc(r.servers, func(o *entry[server]) bool { return r.toAll(o) || o.v.heard != nil && o.v.heard.from == e.key }) { // whose requests it answers
+			if r.misled(e) {
+				continue
+			}
 			r.say(Verdict{
 				Kind: CannotTell, Certainty: c.Certainty, Server: r.address(e), From: instant(from), To: instant(to), Text: "Cannot tell: " + c.fill(c.Words, p, r.address(e)+r.named(v)), Advice: c.Advice,
 				Evidence: Evidence{{"replies_without_request", float64(v.unasked)}, {"replies", float64(v.replies)}, {"requests", float64(o.replied() + o.Unanswered)}, {"unanswered", float64(o.Unanswered)}},
@@ -511,6 +519,26 @@ func (r *reporting) unwell() {
 		}
 		r.say(x)
 	}
+}
+
+// misled says that replies of a server go to other ports than their clients asked from: to addresses that get none that they asked for, the first of them at once.
+func (r *reporting) misled(e *entry[server]) bool {
+	list := r.a.clientsOf(e, func(c *client) bool {
+		return c.requests > 0 && c.strange != nil && c.strange.unasked == c.replies && c.strange.first > c.first && c.strange.first-c.first < int64(time.Second) && c.distinctServers() == 1
+	})
+	n := nearest(totalOf(list, func(c *entry[client]) float64 { return float64(c.v.replies) }))
+	if 2*n < e.v.unasked {
+		return false
+	}
+	slices.SortFunc(list, byRequests)
+	c, who := causeOf("other_client_port"), r.names(list)
+	r.say(Verdict{
+		Kind: Unwell, Certainty: c.Certainty, Server: r.address(e), Sources: who, From: instant(e.v.first), To: instant(e.v.last), Advice: c.Advice,
+		Text: fmt.Sprintf("Not answered: %s%s sends %s of %s to other ports than %s asked from in %s (%s%s): clients do not hear them.", r.address(e), r.named(&e.v), number(n), count(e.v.replies, "reply", "replies"),
+			count(uint64(len(list)), "address", "addresses"), r.span(e.v.first, e.v.last), who[0], either(len(list) > 1, " and others", "")),
+		Evidence: Evidence{{"to_other_ports", float64(n)}, {"replies", float64(e.v.replies)}, {"requests", float64(e.v.requests)}, {"sources", float64(len(list))}},
+	})
+	return true
 }
 
 // holes returns the words for a capture that lacks packets, nil if less than two fifths of the replies of a server answer requests that are not in it, and so

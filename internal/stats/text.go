@@ -153,7 +153,7 @@ func (t *text) wrapped(mark, s string) {
 func (t *text) verdicts() {
 	advised := map[string]bool{}
 	list := t.told()
-	shown := min(len(list)-1, t.rows) + 1
+	shown := min(len(list)-1, t.rows, mostVerdicts-1) + 1
 	for i, v := range list[:shown] {
 		t.wrapped("* ", v.Text)
 		if !advised[v.Advice] && (i == 0 || t.rows > 2) {
@@ -161,7 +161,7 @@ func (t *text) verdicts() {
 			advised[v.Advice] = true
 		}
 	}
-	if n := t.Totals.Verdicts - len(t.Verdicts) + len(list) - shown; n > 0 {
+	if n := t.Totals.Verdicts - len(t.Verdicts) - len(t.others) + len(list) - shown; n > 0 {
 		t.wrapped("* ", t.rest(list[shown:], n))
 	}
 	if t.rows > 1 {
@@ -173,7 +173,7 @@ func (t *text) verdicts() {
 
 // told returns the verdicts, with the outages of a server, or the floods of one kind at a server or at the same time, in one sentence if they are many.
 func (t *text) told() (list []Verdict) {
-	for left := slices.Clone(t.Verdicts); len(left) > 0; {
+	for left := slices.Concat(t.Verdicts, t.others); len(left) > 0; {
 		v, flood := left[0], left[0].Kind == ForgedFlood || left[0].Kind == CrowdOrForged
 		left = slices.DeleteFunc(left[1:], func(o Verdict) bool {
 			return strings.HasPrefix(v.also, soWithMost) && strings.HasPrefix(o.also, soWithMost) && o.Kind == v.Kind && o.during(&v)
@@ -233,10 +233,7 @@ func (t *text) rest(list []Verdict, n int) string {
 	if left := n - len(names); left > 0 {
 		names = append(names, fmt.Sprintf("and %d others", left))
 	}
-	if len(list) == 0 {
-		return fmt.Sprintf("And %d more that are no worse.", n)
-	}
-	return fmt.Sprintf("And %d more, %s: %s.", n, t.hint, strings.Join(names, "; "))
+	return either(len(list) == 0, fmt.Sprintf("And %d more that are no worse.", n), fmt.Sprintf("And %d more, %s: %s.", n, t.hint, strings.Join(names, "; ")))
 }
 
 // sparks are the levels of a sparkline.

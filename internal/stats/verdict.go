@@ -57,7 +57,8 @@ func (r *reporting) judge() {
 	r.Verdicts = slices.DeleteFunc(r.Verdicts, r.isCut)
 	r.shared()
 	unpaired, _ := r.unpaired()
-	if t := &r.Totals; said > len(r.Verdicts) && len(r.Verdicts) == 0 || r.o.OneSided || len(r.Verdicts) == 0 && (t.Requests == 0 || t.Answered == 0 && (t.Unanswered > 0 || t.Replies == 0) || r.tooLittle() != "" || r.lost() >= leastWell || unpaired != "") {
+	hit := r.Totals.Requests == 0 && slices.ContainsFunc(r.victims, func(v victim) bool { return v.there && 10*v.requests >= 9*r.Totals.Replies }) // it asked for none
+	if t := &r.Totals; said > len(r.Verdicts) && len(r.Verdicts) == 0 || r.o.OneSided && !hit || len(r.Verdicts) == 0 && (t.Requests == 0 || t.Answered == 0 && (t.Unanswered > 0 || t.Replies == 0) || r.tooLittle() != "" || r.lost() >= leastWell || unpaired != "") {
 		r.cannotTell()
 	}
 	r.notListed()
@@ -66,8 +67,8 @@ func (r *reporting) judge() {
 		r.nothing()
 	}
 	slices.SortStableFunc(r.Verdicts, func(a, b Verdict) int { return cmp.Compare(rankOf(&a), rankOf(&b)) })
-	r.Totals.Verdicts = len(r.Verdicts)
-	r.Verdicts = r.Verdicts[:min(len(r.Verdicts), mostVerdicts)]
+	n := min(len(r.Verdicts), mostVerdicts)
+	r.Totals.Verdicts, r.Verdicts, r.others = len(r.Verdicts), r.Verdicts[:n:n], r.Verdicts[n:]
 }
 
 // leastShared is with how many other servers, and with which share of them, it has to be so that a trouble is none of a server itself. Outages that begin and

@@ -491,6 +491,18 @@ func TestVerdictsNeed(t *testing.T) {
 		{"eighty forged all the time, by one machine", both(many(12, 0.1, 0), sent(3600, 0, 60, func(i int, x *made) { x.from, x.hops = somebody(i%80), 47 })), []string{`possible Crowd or forged at 198.51.100.10:27015: 3,6`, `each of these addresses asks about 45 times, as evenly as a program`}, ""},
 		{"twelve trackers ask a master", many(12, 12, 2), []string{`Nothing unusual`}, ""},
 		{"twelve trackers ask too often", many(12, 21, 2), []string{`possible Greedy: 12 clients (203.0.0.9 and others) ask 198.51.100.10:27015 252 times per second: 15,120 p list requests`}, ""},
+		{"a flood in two waves", both(open(300), sent(4000, 10, 400, func(i int, x *made) { x.from, x.hops = somebody(i), 47 }), sent(4000, 40, 400, func(i int, x *made) { x.from, x.hops = somebody(4000+i), 47 })), []string{`likely Forged flood at 198.51.100.10:27015: 4,000 p info requests in 10 s from 19:00:10 UTC on`, `likely Forged flood at 198.51.100.10:27015: 4,000 p info requests in 10 s from 19:00:40 UTC on`}, "Crowd"},
+		{"a victim that gets little", both(open(300), victim(1200, 60, 60, 1, plain)), []string{`likely Reflection at 203.0.113.77: 1,200 p info requests in its name in 20 s from 19:00:10 UTC on (60 per second) made 198.51.100.10:27015 send it 105.6 kB, 1.7 times what came. The address is forged: it is the victim.`, `from ports below 1,024`}, "Greedy"},
+		{"five restarts, each of four requests", sent(480, 0, 0.2, func(i int, x *made) {
+			if x.from, x.proof = person(i%3), dissect.Proven; i%80 < 4 && i >= 80 {
+				gone(i, x)
+			}
+		}), []string{`certain Down: 198.51.100.10:27015 did not reply for 25 s, from 19:06:35 UTC to 19:07:00 UTC: none of 4 requests got a reply.`, `"verdicts":5,`}, "Nothing unusual"},
+		{"four servers of five are down for 20 s", both(sent(1200, 0, 20, func(i int, x *made) {
+			if x.from, x.to, x.proof = person(i), fmt.Sprint("198.51.100.", 10+i%4), dissect.Proven; x.at >= 20 && x.at < 40 {
+				gone(i, x)
+			}
+		}), sent(9, 3, 0.15, func(i int, x *made) { x.from, x.to, x.proof = person(i), "198.51.100.14", dissect.Proven })), []string{`certain Down: 198.51.100.10:27015 did not reply for 2`, `"verdicts":4,`}, "none of 5 servers"},
 		{"greedy, others less", both(evening(60), greedy("203.0.113.9", 1000, 20, 50), greedy("203.0.114.9", 220, 20, 11)), []string{`certain Greedy: 2 clients (203.0.113.9 and others) ask 198.51.100.10:27015 61 times per second: 1,220 p info requests in 20 s`, `"share_of_requests":0.9104,`}, ""},
 		{"a rush at three servers", both(evening(60), sent(3600, 20, 360, func(i int, x *made) {
 			x.from, x.to, x.proof = person(5000+i/6), fmt.Sprint("198.51.100.", 10+i%3), dissect.Proven

@@ -313,8 +313,8 @@ func (x *facts) prepare() {
 	for _, v := range x.r.Verdicts {
 		p, _ := netip.ParsePrefix(v.Network)
 		all := v.Kind == JunkFlood && v.Server == "" // of fragments, which have no port
-		victim := v.Kind == Reflection && v.Server == "" && slices.Contains(v.Sources, x.at.Addr().String())
-		if v.Server == s || slices.Contains(v.Servers, s) || p.Contains(x.at.Addr()) || all || victim {
+		source := (v.Kind == Reflection && v.Server == "" || x.asked()+x.replies() == 0) && slices.Contains(v.Sources, x.at.Addr().String())
+		if v.Server == s || slices.Contains(v.Servers, s) || p.Contains(x.at.Addr()) || all || source {
 			x.verdicts = append(x.verdicts, v)
 		}
 	}
