@@ -191,40 +191,52 @@ type blackout struct {
 // blackedOut says that many servers, all or those of a network, did not reply at the same time: it is rather what lies between.
 func (r *reporting) blackedOut() {
 	nets := map[netip.Prefix][]*entry[server]{}
+	around := func(e *entry[server]) []netip.Prefix { // from all to its host
+		return []netip.Prefix{{}, netOf(e.addr(), 64), netip.PrefixFrom(e.addr(), e.addr().BitLen())}
+	}
 	for _, e := range r.servers {
-		if net := netOf(e.addr(), 64); e.v.replies > 0 && (len(r.o.Home) == 0 || r.isHome(e.addr())) {
-			nets[net], nets[netip.Prefix{}] = append(nets[net], e), append(nets[netip.Prefix{}], e)
+		for _, net := range around(e) {
+			if e.v.replies > 0 && (len(r.o.Home) == 0 || r.isHome(e.addr())) {
+				nets[net] = append(nets[net], e)
+			}
 		}
 	}
-	maps.DeleteFunc(nets, func(net netip.Prefix, list []*entry[server]) bool { // all, if they are those of a network
-		return len(list) < leastJudged || !net.IsValid() && len(list) == len(nets[netOf(list[0].addr(), 64)])
+	maps.DeleteFunc(nets, func(net netip.Prefix, list []*entry[server]) bool { // all, if they are those of a network, and these, if they are of one host
+		return len(list) < leastJudged || slices.ContainsFunc(around(list[0]), func(p netip.Prefix) bool {
+			return p.IsValid() && (!net.IsValid() || p.Bits() > net.Bits()) && !slices.ContainsFunc(list, func(e *entry[server]) bool { return !p.Contains(e.addr()) })
+		})
 	})
 	for _, net := range slices.SortedFunc(maps.Keys(nets), func(a, b netip.Prefix) int { return cmp.Or(a.Bits()-b.Bits(), a.Addr().Compare(b.Addr())) }) {
 		var all server
-		missed, name, vain := uint64(0), "", func(p *pulse) uint64 { return uint64(either(p.replied > 0, p.lost, p.asked)) }
+		missed, name, network, vain := uint64(0), "", "", func(p *pulse) uint64 { return uint64(either(p.replied > 0, p.lost, p.asked)) }
 		all.times().most = mostTicks
 		for _, e := range nets[net] {
 			undue, _ := r.undue(e)
 			all.times().merge(e.v.times())
 			all.reach(&e.v.lived)
 			all.requests, all.replies, all.unasked, missed = all.requests+e.v.requests, all.replies+e.v.replies, all.unasked+e.v.unasked, missed+less(e.v.fates.missed(), undue)
-			name = either(net.IsValid(), " of "+netOf(r.host(e.addr()), 64).String(), "")
+		}
+		if net.IsValid() {
+			network = netip.PrefixFrom(r.host(nets[net][0].addr()), net.Bits()).Masked().String()
+			name = either(net.IsSingleIP(), " of the host "+strings.TrimSuffix(network, fmt.Sprint("/", net.Bits())), " of "+network)
 		}
 		for _, s := range all.outages() {
 			asked := nettext.Each(slices.DeleteFunc(slices.Clone(nets[net]), func(e *entry[server]) bool { return e.v.times().within(s.from, s.to, vain) < 0.5 }), r.address)
 			n := uint64(len(asked))
 			if n < leastJudged || s.brief() || !s.began || s.requests < leastWell || s.requests > 1.1*float64(missed)+2 || r.o.whole || r.o.OneSided || r.a.cuts > 0 ||
-				slices.ContainsFunc(r.blackouts, func(b blackout) bool { return !b.net.IsValid() && overlap(b.from, b.to, s.from, s.to) > 0 }) ||
+				slices.ContainsFunc(r.blackouts, func(b blackout) bool {
+					return (!b.net.IsValid() || b.net.Contains(net.Addr())) && overlap(b.from, b.to, s.from, s.to) > 0
+				}) ||
 				slices.ContainsFunc(r.events, func(ev event) bool { return overlap(ev.from, ev.to, s.from, s.to) > 0 }) {
 				continue
 			}
 			r.blackouts = append(r.blackouts, blackout{net, s.from, s.to})
 			length := time.Duration(s.to - s.from).Round(100 * time.Millisecond)
 			r.say(Verdict{
-				Kind: ServerDown, Network: strings.TrimPrefix(name, " of "), Servers: asked, From: instant(s.from), To: instant(s.to), of: either(s.ends, outage, ""),
+				Kind: ServerDown, Network: network, Servers: asked, From: instant(s.from), To: instant(s.to), of: either(s.ends, outage, ""),
 				Text: fmt.Sprintf("Down: none of %s%s that were asked replied for %s, from %s to %s: %s%s got no reply.", count(n, "server", "servers"), name, duration(length), r.clock(s.from), r.clock(s.to),
 					either(s.about, "about ", ""), count(nearest(s.requests), "request", "requests")),
-				Advice:   sharedAdvice,
+				Advice:   either(net.IsSingleIP(), hostAdvice, sharedAdvice),
 				Evidence: Evidence{{"servers", float64(n)}, {"requests_without_reply", round(s.requests, 0)}, {"seconds", round(length.Seconds(), 1)}},
 			})
 		}

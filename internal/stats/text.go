@@ -171,7 +171,7 @@ func (t *text) verdicts() {
 	}
 }
 
-// told returns the verdicts, with the outages of a server, or the floods of one kind at a server or at the same time, in one sentence if they are many.
+// told returns the verdicts, with the outages of a server, servers in one trouble with masters, or the floods of one kind at a server or at the same time, in one sentence if they are many.
 func (t *text) told() (list []Verdict) {
 	for left := slices.Concat(t.Verdicts, t.others); len(left) > 0; {
 		v, flood := left[0], left[0].Kind == ForgedFlood || left[0].Kind == CrowdOrForged
@@ -180,11 +180,11 @@ func (t *text) told() (list []Verdict) {
 		})
 		for _, here := range []bool{true, false} { // outages are in their order, and of floods the largest is first
 			fits := func(o Verdict) bool {
-				return o.Kind == v.Kind && o.of == v.of && o.Network == v.Network && o.Certainty == v.Certainty && (o.Server == v.Server) == here && (here || o.during(&v))
+				return o.Kind == v.Kind && o.of == v.of && o.Network == v.Network && o.Certainty == v.Certainty && (o.Server == v.Server) == here && (here || o.during(&v)) && (o.Kind != NotListed || o.Advice == v.Advice)
 			}
 			same := slices.DeleteFunc(slices.Clone(left), func(o Verdict) bool { return !fits(o) })
 			n := len(same)
-			if n < 3 || !flood && (v.of != outage || !here) {
+			if n < 3 || !flood && (v.of != outage || !here) && (v.Kind != NotListed || here) {
 				continue
 			}
 			left = slices.DeleteFunc(left, fits)
@@ -193,7 +193,7 @@ func (t *text) told() (list []Verdict) {
 			more := either(v.of == outage, ", the last from "+t.clock(same[n-1].From.UnixNano())+" to "+t.clock(to.UnixNano()), " between "+t.clock(from.UnixNano())+" and "+t.clock(to.UnixNano())+", with "+sum+" requests together")
 			often := every(append(same, v))
 			often += either(often != "" && flood, ",", "")
-			v.Text += fmt.Sprintf(either(here, " It happened %d more times"+often, " %d more servers had one")+"%s.", n, more)
+			v.Text += either(v.Kind == NotListed, fmt.Sprintf(" So it is with %d more servers.", n), fmt.Sprintf(either(here, " It happened %d more times"+often, " %d more servers had one")+"%s.", n, more))
 		}
 		list = append(list, v)
 	}
@@ -233,7 +233,7 @@ func (t *text) rest(list []Verdict, n int) string {
 	if left := n - len(names); left > 0 {
 		names = append(names, fmt.Sprintf("and %d others", left))
 	}
-	return either(len(list) == 0, fmt.Sprintf("And %d more that are no worse.", n), fmt.Sprintf("And %d more, %s: %s.", n, t.hint, strings.Join(names, "; ")))
+	return either(len(list) == 0, fmt.Sprintf("And %d more that are no worse.", n), fmt.Sprintf("And %d more%s: %s.", n, either(t.hint == "", "", ", "+t.hint), strings.Join(names, "; ")))
 }
 
 // sparks are the levels of a sparkline.

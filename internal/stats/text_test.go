@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"net/netip"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -30,15 +31,15 @@ func TestFit(t *testing.T) {
 	}
 }
 
-// TestTold: four outages of a server that ended, or four floods of a kind, are told in one sentence, three of another one in three.
+// TestTold: four outages of a server that ended, or four floods of a kind, or servers that a master does not list, are told in one sentence, three of another one in three.
 func TestTold(t *testing.T) {
-	r := &Report{Totals: Totals{Verdicts: 14}}
+	r := &Report{Totals: Totals{Verdicts: 18}}
 	for i := range 12 {
 		at := time.Date(2026, 3, 14, 19, either(i < 8, i, i*i), 0, 0, time.UTC) // outages as a clock, floods less so
 		r.Verdicts = append(r.Verdicts, Verdict{Kind: either(i < 8, ServerDown, ForgedFlood), Server: either(i < 4 || i >= 7, "a", "b"), From: at, To: at.Add(time.Second), Text: fmt.Sprint(i), Advice: "look", of: either(i < 7, outage, ""), Evidence: Evidence{{"requests", float64(i)}}})
 	}
-	r.others = []Verdict{{Kind: ServerDown, Server: "a", From: r.Verdicts[4].From, To: r.Verdicts[4].To, of: outage}} // no list has room for it
-	const want = "* 0 It happened 4 more times, about every 60 s, the last from 19:04:00 UTC to\n  19:04:01 UTC.\n  > look\n* 4\n* 5\n* 6\n* 7\n* 8 It happened 3 more times between 20:21:00 UTC and 21:01:01 UTC, with 30\n  requests together.\n* And 1 more that are no worse.\n"
+	r.others = append([]Verdict{{Kind: ServerDown, Server: "a", From: r.Verdicts[4].From, To: r.Verdicts[4].To, of: outage}, {Kind: NotListed, Server: "x", Text: "m.", Advice: "look", From: r.Verdicts[0].From, To: r.Verdicts[0].To}}, slices.Repeat([]Verdict{{Kind: NotListed, Advice: "look", From: r.Verdicts[0].From, To: r.Verdicts[0].To}}, 3)...)
+	const want = "* 0 It happened 4 more times, about every 60 s, the last from 19:04:00 UTC to\n  19:04:01 UTC.\n  > look\n* 4\n* 5\n* 6\n* 7\n* 8 It happened 3 more times between 20:21:00 UTC and 21:01:01 UTC, with 30\n  requests together.\n* m. So it is with 3 more servers.\n* And 1 more that are no worse.\n"
 	if got := string(r.AppendWhole(nil)); !strings.HasPrefix(got, want) {
 		t.Error(got)
 	}

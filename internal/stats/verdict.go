@@ -88,7 +88,8 @@ func (r *reporting) shared() {
 	}
 	for at, list := range by {
 		for i := 0; i < len(list) && len(by) > leastShared; i++ {
-			v, n, once, all := list[i], uint64(0), uint64(0), uint64(0)
+			v, n, once, all, host := list[i], uint64(0), uint64(0), uint64(0), true
+			own, _ := netip.ParseAddrPort(at)
 			for k, e := range r.servers {
 				name := names[k]
 				if name != at && e.v.replies > 0 && (v.Kind == Unwell && e.v.requests >= leastWell || v.Kind == ServerDown && e.v.askedIn(v.From.UnixNano(), v.To.UnixNano()) >= leastJudged) {
@@ -97,16 +98,19 @@ func (r *reporting) shared() {
 						return either[uint64](slices.ContainsFunc(by[name], func(o *Verdict) bool { return o.Kind == v.Kind && same(o) }), 1, 0)
 					}
 					n += with(v.during)
-					once += with(func(o *Verdict) bool {
+					together := with(func(o *Verdict) bool {
 						return v.Kind == ServerDown && o.From.Sub(v.From).Abs() < atOnce && o.To.Sub(v.To).Abs() < atOnce
 					})
+					other, _ := netip.ParseAddrPort(name)
+					once, host = once+together, host && (together == 0 || other.Addr() == own.Addr())
 				}
 			}
 			most := float64(n) >= mostShared*float64(all)
 			if n = either(most, n, once); n >= leastShared {
 				v.also = either(most, soWithMost, "; at the same moment it was so with ") + either(n == all, "all "+number(n), number(n)+" of "+number(all)) + " other servers that were asked enough"
+				v.also += either(!most && host, ", all of its host", "")
 				v.Text = strings.TrimSuffix(v.Text, ".") + v.also + "."
-				v.Advice = sharedAdvice
+				v.Advice = either(!most && host, hostAdvice, sharedAdvice)
 			}
 		}
 	}
@@ -360,7 +364,8 @@ func others(n int) string {
 func (r *reporting) nothing() {
 	t := &r.Totals
 	rate := float64(t.Requests) / r.duration()
-	text := fmt.Sprintf("Nothing unusual: %s from %s (%s per second, at most %s)", count(t.Requests, "request", "requests"), t.Addresses.addresses(), rounded(rate), number(r.Timeline.Peak)) + r.share()
+	pace := either(rate < 0.05, rounded(3600*rate)+" per hour", rounded(rate)+" per second")
+	text := fmt.Sprintf("Nothing unusual: %s from %s (%s, at most %s%s)", count(t.Requests, "request", "requests"), t.Addresses.addresses(), pace, number(r.Timeline.Peak), either(rate < 0.05, " per second", "")) + r.share()
 	advice := "There is nothing to do."
 	few := slices.DeleteFunc(slices.Clone(r.servers), func(e *entry[server]) bool {
 		return e.v.requests < leastJudged || e.v.requests >= leastWell || !r.home(e) || !r.doubtful(e)

@@ -498,6 +498,11 @@ func TestVerdictsNeed(t *testing.T) {
 				gone(i, x)
 			}
 		}), []string{`certain Down: 198.51.100.10:27015 did not reply for 25 s, from 19:06:35 UTC to 19:07:00 UTC: none of 4 requests got a reply.`, `"verdicts":5,`}, "Nothing unusual"},
+		{"ten servers of a host are down for 20 s, and its neighbour is not", both(sent(1200, 0, 20, func(i int, x *made) {
+			if x.from, x.to, x.proof = person(i), fmt.Sprint("198.51.100.10:", 27015+i%10), dissect.Proven; x.at >= 20 && x.at < 40 {
+				gone(i, x)
+			}
+		}), sent(300, 0, 5, func(i int, x *made) { x.from, x.to, x.proof = person(i), "198.51.100.11", dissect.Proven })), []string{`certain Down: none of 10 servers of the host 198.51.100.10 that were asked replied for 20.`, `"verdicts":1,`}, "So many at once"},
 		{"four servers of five are down for 20 s", both(sent(1200, 0, 20, func(i int, x *made) {
 			if x.from, x.to, x.proof = person(i), fmt.Sprint("198.51.100.", 10+i%4), dissect.Proven; x.at >= 20 && x.at < 40 {
 				gone(i, x)

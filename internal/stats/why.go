@@ -207,6 +207,7 @@ var overTCP = strings.NewReplacer(partsLost, segmentsLost, "Packets get lost on 
 const (
 	noneReplies  = " No reply of any server is in the capture: perhaps it holds one direction only."
 	sharedAdvice = "So many at once: look at the network, the firewall or the provider in front of them, and at the link of those who ask."
+	hostAdvice   = "All of one host: look whether it was restarted or overloaded, and at its link and its firewall."
 	pathAdvice   = "Packets get lost on the way or are dropped: look at the load of the server, at limits of its queries and of its firewall, and at the path to it."
 	partsLost    = "Something on the path drops large packets, or several at once: check the MTU and the limits of firewalls, and capture whole packets without a filter for a port."
 	segmentsLost = "TCP sends again what gets lost on the way, so it is the capture that lacks it: capture on the host of the server, whole packets and all of them."
