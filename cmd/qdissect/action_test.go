@@ -100,9 +100,8 @@ func (a *action) run(t *testing.T, workspace, path string, inputs map[string]str
 		if r.out += string(out); errors.As(err, &exit) {
 			r.status = exit.ExitCode()
 			break
-		} else if err != nil {
-			t.Fatal(err)
 		}
+		must.Do(t, err)
 		b, _ := os.ReadFile(output)
 		for line := range strings.Lines(string(b)) {
 			name, value, _ := strings.Cut(strings.TrimSuffix(line, "\n"), "=")

@@ -92,9 +92,8 @@ func TestGolden(t *testing.T) {
 			compare(t, base+".golden.txt", text+stderr)
 			lines, _, status := runIn(t, dir, "--all", "-o", "jsonl", file)
 			if *update {
-				if _, _, err := golden.Update(abs, true); err != nil {
-					t.Fatal(err)
-				}
+				_, _, err := golden.Update(abs, true)
+				must.Do(t, err)
 			}
 			want, err := os.ReadFile(golden.Path(abs))
 			if err != nil {

@@ -311,11 +311,11 @@ func copies(t *testing.T, name string, n int, later time.Duration) {
 		in := must.Get(capture.Open("../../testdata/pcaps/a2s/a2s-goldsrc-split.pcap"))(t)
 		var f capture.Frame
 		for {
-			if err := in.Next(&f); err == io.EOF {
+			err := in.Next(&f)
+			if err == io.EOF {
 				break
-			} else if err != nil {
-				t.Fatal(err)
 			}
+			must.Do(t, err)
 			f.Time += capture.Stamp(later + time.Duration(i)*time.Minute)
 			if err := out.Write(&f); err != nil {
 				t.Fatal(fmt.Errorf("%s: %w", name, err))

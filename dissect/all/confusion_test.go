@@ -428,13 +428,11 @@ func datagrams(t testing.TB, golden string) (all []packet.Datagram) {
 	})
 	var f capture.Frame
 	for {
-		if err := in.Next(&f); err == io.EOF {
-			return all
-		} else if err != nil && filepath.Base(filepath.Dir(golden)) == "hostile" {
-			return all // up to where the capture is damaged
-		} else if err != nil {
-			t.Fatal(err)
+		err := in.Next(&f)
+		if err == io.EOF || err != nil && filepath.Base(filepath.Dir(golden)) == "hostile" {
+			return all // up to its end, or to where the capture is damaged
 		}
+		must.Do(t, err)
 		var d packet.Datagram
 		raw := packet.Frame{Number: f.Number, Time: f.Time.UTC(), LinkType: f.LinkType, Data: f.Data, Length: f.Length}
 		switch o := decoder.Decode(&raw, &d); {

@@ -590,9 +590,8 @@ func (d *desk) put(data []byte) {
 
 func (d *desk) update() {
 	d.t.Helper()
-	if _, _, err := Update(d.path, true); err != nil {
-		d.t.Fatal(err)
-	}
+	_, _, err := Update(d.path, true)
+	must.Do(d.t, err)
 }
 
 func (d *desk) golden() string {

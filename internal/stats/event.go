@@ -416,7 +416,7 @@ func rareOf(x []float64, seconds float64) float64 {
 // be that of a proxy, and a program that asks evenly may be a list of servers: both together are worth a word.
 func (r *reporting) steadyOf(e *entry[server], q *kindSeries, x *rates, open []float64) []event {
 	n := meanOf(open) * float64(len(open))
-	if n < eventLeast*r.duration() || r.duration() < eventTime {
+	if n < eventLeast*r.duration() || r.duration() < eventTime && n < 5*eventTime*eventLeast {
 		return nil
 	}
 	ev := event{server: e, kinds: []uint16{q.kind - 1}, nature: unasked, from: r.a.first, to: r.a.last + 1, requests: n, series: []*kindSeries{q}}

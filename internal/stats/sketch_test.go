@@ -221,8 +221,18 @@ func TestTop(t *testing.T) {
 			e.stays, stays = true, k
 		}
 	}
+	busy := keyOf(netip.AddrFrom4([4]byte{192, 0, 2, 2}), 1) // as a server in a flood, of which nothing is answered
+	e, _ := table.place(&busy, busy.hash())
+	e.count += 300
 	if table.find(&stays, stays.hash()) == nil {
 		t.Error("what is kept gave way to others")
+	}
+	for k := busy; k.Port < 10*most; k.Port++ {
+		e, _ = table.place(&key{Port: k.Port}, uint64(k.Port))
+		e.count, e.stays = e.count+2, true
+	}
+	if table.find(&busy, busy.hash()) == nil {
+		t.Error("what is counted far more often gave way to what is kept")
 	}
 }
 

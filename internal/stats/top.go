@@ -44,13 +44,16 @@ type top[V any] struct {
 	gone    uint64   // the highest count of a key that was evicted
 }
 
+// staying is how much a message counts of an entry that stays.
+const staying = 64
+
 // few is how many entries are compared to evict one.
 const few = 8
 
 type entry[V any] struct {
 	key
 	next  uint32 // of the list: its position plus one
-	stays bool   // it gives way only to others of its like
+	stays bool   // its messages weigh more
 	sum   uint64 // hash
 	count uint64 // of messages
 	err   uint64 // inherited
@@ -123,8 +126,9 @@ func (t *top[V]) least(i int) int {
 	return least
 }
 
-// rank orders entries: the lowest is evicted.
-func (e *entry[V]) rank() uint64 { return e.count | either[uint64](e.stays, 1<<63, 0) }
+// rank orders entries: the lowest is evicted. One that stays has as much as staying times its own messages, so that what is counted far
+// more often displaces it.
+func (e *entry[V]) rank() uint64 { return e.count + either(e.stays, staying*(e.count-e.err), 0) }
 
 // extend adds an entry. It is not inlined, which would make place save registers.
 //
