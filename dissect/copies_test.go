@@ -614,10 +614,7 @@ func packedParts(n int, id uint32) (a asked) {
 func gameSpy1Parts(n int, id uint32) (a asked) {
 	total := 2 + n%12
 	for i := range total {
-		s := fmt.Sprintf(`\hostname\server %d\player_%d\name %d`, n, i, i)
-		if i > 0 {
-			s = fmt.Sprintf(`\player_%d\name %d of %d`, i, i, n)
-		}
+		s := nettext.Either(i > 0, fmt.Sprintf(`\player_%d\name %d of %d`, i, i, n), fmt.Sprintf(`\hostname\server %d\player_%d\name %d`, n, i, i))
 		s += fmt.Sprintf(`\queryid\%d.%d`, id, i+1)
 		if i == total-1 {
 			s += `\final\`

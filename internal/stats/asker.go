@@ -313,7 +313,9 @@ func (r *reporting) findGreedy() {
 	r.greedy = map[*entry[client]]bool{}
 	told := map[*entry[client]]float64{} // requests
 	for ev := range each(r.events) {
-		if ev.clients != nil && !standsForAll(ev.clients[0], ev.server) {
+		if ev.clients != nil && standsForAll(ev.clients[0], ev.server) {
+			ev.clients = either(ev.nature == real || ev.requests < leastCrowd, ev.clients, nil) // who asks is not seen here
+		} else if ev.clients != nil {
 			for _, p := range ev.apart() {
 				r.group(p, ev.server, ev.nature == real)
 				for _, c := range p.clients {

@@ -370,10 +370,7 @@ func (s *network) exchange(c *net.UDPConn, server, what string) string {
 		time.Sleep(10 * time.Millisecond)
 		return ""
 	}
-	wait := nettext.Either(s.clock < 1 || s.heard, 200*time.Millisecond, 20*time.Millisecond)
-	if s.pace > 0 || s.step > 0 {
-		wait = 2 * time.Millisecond
-	}
+	wait := nettext.Either(s.pace > 0 || s.step > 0, 2*time.Millisecond, nettext.Either(s.clock < 1 || s.heard, 200*time.Millisecond, 20*time.Millisecond))
 	_ = c.SetReadDeadline(time.Now().Add(wait))
 	b := make([]byte, 4096)
 	n, err := c.Read(b)

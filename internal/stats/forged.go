@@ -70,6 +70,9 @@ func (r *reporting) floods() {
 			proof := either(r.o.OneSided, "one direction does not tell whether they were given a challenge", either(ev.series[0].proves(), "they were given no challenge", "this request needs no proof"))
 			why = either(len(ev.because) > 0, "They may be people, or forged: "+proof+", and that "+sentence(ev.because)+" does not tell.", "They may be people, or forged: "+proof+", and what there is to see does not tell.")
 			v.Advice = "Ask where people may come from (a list, a video, an update); block nobody for it, and raise the limits of the server."
+			if ev.server.v.sources().Count == 1 {
+				v.Advice = "All come through one address, that of Docker's proxy or of a NAT: a capture in front of it shows who asks, and that is where a limit per address helps."
+			}
 			if text, even := r.evenly(ev, 1); even && ev.level() >= 1.5*ev.sources { // lists of servers that are open ask once a second
 				why = "They are hardly people: " + text + ". They are programs that ask too often, or forged: " + proof + "."
 				v.Advice = "Limit these requests per address: it is right in both cases."

@@ -498,6 +498,10 @@ func TestVerdictsNeed(t *testing.T) {
 				gone(i, x)
 			}
 		}), []string{`certain Down: 198.51.100.10:27015 did not reply for 25 s, from 19:06:35 UTC to 19:07:00 UTC: none of 4 requests got a reply.`, `"verdicts":5,`}, "Nothing unusual"},
+		{"a crowd behind Docker's proxy", sent(3100, 0, 1, func(i int, x *made) {
+			x.at = either(i < 100, float64(i)/2, 20+float64(i-100)/150)
+			x.from, x.to, x.port = "172.17.0.1", "172.17.0.2", uint16(20000+i)
+		}), []string{`possible Crowd or forged at 172.17.0.2:27015: 3,0`, `from 172.17.0.1. They may be people, or forged`, `a capture in front of it shows who asks`}, "Nothing unusual"},
 		{"ten servers of a host are down for 20 s, and its neighbour is not", both(sent(1200, 0, 20, func(i int, x *made) {
 			if x.from, x.to, x.proof = person(i), fmt.Sprint("198.51.100.10:", 27015+i%10), dissect.Proven; x.at >= 20 && x.at < 40 {
 				gone(i, x)
