@@ -312,6 +312,7 @@ type earlyReply struct {
 // earlyReplies are the newest early replies, two of a flow: a challenge and what it was for.
 type earlyReplies struct {
 	list         [32][2]earlyReply
+	kept         bool   // the list has one
 	begun, early uint32 // conversations, and those that began with a reply to the request after it
 }
 
@@ -320,7 +321,7 @@ func (l *earlyReplies) of(flow int32) *[2]earlyReply { return &l.list[flow%int32
 // keepEarly records a reply whose request may follow.
 func (t *tracker) keepEarly(x *arrival, rec *Record) {
 	list := t.early.of(x.flow)
-	list[0] = list[1]
+	t.early.kept, list[0] = true, list[1]
 	e := &list[1]
 	e.arrival, e.frame, e.pair, e.message = *x, rec.Frame, rec.Pair, t.protocols[x.protocol].messageIndex(rec.Type)+1
 	e.Datagram, e.sighting, e.by = nil, nil, earlyBy

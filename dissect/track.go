@@ -5,6 +5,7 @@ import (
 	"unsafe"
 
 	"github.com/qdissect/qdissect/internal/core"
+	"github.com/qdissect/qdissect/internal/nettext"
 )
 
 // A tracker knows the conversations of an analyzer, their requests, and what became of these.
@@ -33,11 +34,7 @@ func newTracker(c *Config, out *outlet) *tracker {
 		challenges: &challenges{peers: newRecent[peerKey, peer](c.Limits.Peers, (*hasher).peer), proofs: newRecent[peerKey, int64](c.Limits.Peers, (*hasher).peer)},
 		lists:      newRecent[peerKey, pages](c.Limits.lists(), (*hasher).peer), out: out, stats: out.stats,
 	}
-	if c.Hears {
-		t.hearsay = newHearsay(c.Share)
-	} else {
-		t.hearsay = newHearsay(nil)
-	}
+	t.hearsay = newHearsay(nettext.Either(c.Hears, c.Share, nil))
 	t.flows = newFlowTable(c.Limits.Flows, t.closeFlow)
 	return t
 }
@@ -55,7 +52,9 @@ func (t *tracker) clear() {
 	t.challenges.clear()
 	t.servers.clear()
 	t.lists.clear()
-	*t.early = earlyReplies{}
+	if t.early.begun, t.early.early = 0, 0; t.early.kept {
+		*t.early = earlyReplies{}
+	}
 	t.end, t.hearsay.flushed = 0, true
 }
 

@@ -132,15 +132,17 @@ func (m *Writer) Segment(at time.Time, src, dst netip.Addr, protocol byte, data 
 
 // UDPSegment returns a UDP header followed by the payload.
 func UDPSegment(src, dst netip.AddrPort, payload []byte) []byte {
-	b, _ := binary.Append(make([]byte, 0, 8+len(payload)), binary.BigEndian, []uint16{src.Port(), dst.Port(), uint16(8 + len(payload)), 0}) // never an error
-	b = append(b, payload...)
+	be := binary.BigEndian
+	b := be.AppendUint16(be.AppendUint16(make([]byte, 0, 8+len(payload)), src.Port()), dst.Port())
+	b = append(append(be.AppendUint16(b, uint16(8+len(payload))), 0, 0), payload...)
 	binary.BigEndian.PutUint16(b[6:], cmp.Or(checksum(pseudo(src, dst, 17, len(b)), b), 0xffff))
 	return b
 }
 
 // pseudo returns the header of which the checksum of a segment is also made.
 func pseudo(src, dst netip.AddrPort, protocol byte, length int) []byte {
-	b := append(src.Addr().AsSlice(), dst.Addr().AsSlice()...)
+	from, to := src.Addr().As16(), dst.Addr().As16() // what stands before an IPv4 address adds nothing to a sum
+	b := append(append(make([]byte, 0, 36), from[:]...), to[:]...)
 	return binary.BigEndian.AppendUint16(append(b, 0, protocol), uint16(length))
 }
 

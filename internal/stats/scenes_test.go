@@ -218,9 +218,11 @@ func TestScenes(t *testing.T) {
 			if i%must.Try(2, 1) == 0 {
 				v := must.Get(jsonschema.UnmarshalJSON(bytes.NewReader(mine)))(t)
 				must.Do(t, schema.Validate(v))
-				v = must.Get(jsonschema.UnmarshalJSON(bytes.NewReader(bytes.ReplaceAll(mine, []byte(`"kind":"`), []byte(`"kind":"no `)))))(t)
-				if schema.Validate(v) == nil {
-					t.Error("the schema allows any kind of verdict")
+				if i == 0 {
+					v = must.Get(jsonschema.UnmarshalJSON(bytes.NewReader(bytes.ReplaceAll(mine, []byte(`"kind":"`), []byte(`"kind":"no `)))))(t)
+					if schema.Validate(v) == nil {
+						t.Error("the schema allows any kind of verdict")
+					}
 				}
 			}
 			var said told

@@ -77,7 +77,7 @@ func (s *server) died(k *asked) (is bool, others, good uint64) {
 // notListed says what why says of masters that do not list a server, or send nothing to its host.
 func (r *reporting) notListed() {
 	all := r.a.masters.list
-	if r.o.OneSided || len(all) == maxMasters { // there may be more
+	if r.o.OneSided || len(all)%maxMasters == 0 { // none, or there may be more
 		return
 	}
 	shown := masters{list: slices.Clone(all)}
