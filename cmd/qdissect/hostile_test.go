@@ -130,7 +130,7 @@ func checkSafe(t testing.TB, what, out string) {
 		t.Fatalf("%s: the output is not UTF-8", what)
 	}
 	for i, r := range out {
-		if r != '\n' && nettext.Unsafe(r) {
+		if (r < ' ' || r > '~') && r != '\n' && nettext.Unsafe(r) {
 			t.Fatalf("%s lets %U through: %q", what, r, out[max(0, i-80):min(len(out), i+20)])
 		}
 	}
