@@ -887,7 +887,7 @@ func TestParseLimits(t *testing.T) {
 		"string":          {`b'\xff` + strings.Repeat("a", MaxDatagram) + "'", "line 1: a datagram of more than 65536 bytes"},
 		"strings, joined": {strings.Repeat(`"\xff\xff" `, MaxDatagram/2+1), "line 1: a datagram of more than 65536 bytes"},
 		"base64":          {"b64decode('" + strings.Repeat("AAAA", MaxDatagram/3+1) + "')", "line 1: a datagram of more than 65536 bytes"},
-		"datagrams":       {strings.Repeat("b'\\xff';", MaxDatagrams+1), "line 1: more than 65536 datagrams"},
+		"datagrams":       {strings.Repeat("0000  ff\n", MaxDatagrams+1), "line 65537: more than 65536 datagrams"},
 		"all datagrams":   {strings.Repeat(row+"00010000\n", MaxInput/MaxDatagram+1), "line 769: more than 16777216 bytes of datagrams"},
 	} {
 		t.Run(name, func(t *testing.T) {
