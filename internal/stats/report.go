@@ -503,6 +503,9 @@ func (r *reporting) unclear() {
 	if t.Evicted > 0 {
 		say("%s evicted because a limit was reached: what became of them is not known.", count(t.Evicted, "request was", "requests were"))
 	}
+	if slices.ContainsFunc(r.servers, func(e *entry[server]) bool { return e.err > 0 }) {
+		say("There were more servers than the table holds: the busiest are listed, counted and judged, each with the number of messages that it may lack.")
+	}
 	if slices.ContainsFunc(r.Clients, func(c Client) bool { return c.Error > 0 }) {
 		say("There were more clients than the table holds: the busiest are listed, each with the number of messages that it may lack.")
 	}

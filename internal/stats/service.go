@@ -383,7 +383,11 @@ func (r *reporting) neverReplied(e *entry[server]) {
 		r.dead = append(r.dead, e)
 		return
 	}
-	if lost <= tooFew || refused == 0 && len(r.servers) == 1 && (!r.few || r.returning(v.requests)) {
+	forged := 0.0
+	for _, ev := range r.events {
+		forged += either(ev.server == e && ev.forged, ev.requests, 0)
+	}
+	if lost <= tooFew || float64(lost) <= 1.02*forged+tooFew || refused == 0 && len(r.servers) == 1 && (!r.few || r.returning(v.requests)) {
 		return
 	}
 	text := fmt.Sprintf("No reply: %s answered none of %s from %s in %s", r.address(e), count(v.requests, "request", "requests"), v.sources().addresses(), r.span(v.first, v.last))
