@@ -735,10 +735,7 @@ func TestDoubledCaptures(t *testing.T) {
 					sort.SliceStable(packets, func(i, j int) bool { return packets[i].at < packets[j].at })
 					c := &counter{findings: map[string]int{}}
 					a := must.Get(dissect.New(dissect.Config{Protocols: all.Protocols()}, c))(t)
-					port := ports[name]
-					if port == "" {
-						port = "27015"
-					}
+					port := cmp.Or(ports[name], "27015")
 					client, server := netip.MustParseAddrPort("192.0.2.1:40000"), netip.MustParseAddrPort("198.51.100.1:"+port)
 					begin := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 					for i, p := range packets {

@@ -224,10 +224,7 @@ func TestLargeSet(t *testing.T) {
 	s := hostile.NewStage(&b, mkpcap.Options{})
 	const parts, size = 40, 40 << 10
 	for i := range parts {
-		data := strings.Repeat("x", size)
-		if i == 0 {
-			data = "\xff\xff\xff\xffE\xff\xff" + data
-		}
+		data := nettext.Either(i == 0, "\xff\xff\xff\xffE\xff\xff", "") + strings.Repeat("x", size)
 		s.Strike(someServer, someClient, "\xfe\xff\xff\xff\x07\x00\x00\x00"+string([]byte{parts, byte(i)})+"\xe0\x04"+data)
 	}
 	if ids, _ := found(t, b.Bytes()); ids["a2s.split.missing limit reached"] < parts-1<<20/size || ids["a2s.split.missing"] == parts {

@@ -449,14 +449,10 @@ func ruled(t *testing.T, name, scene string, seed uint64, perSecond int, before 
 	o := scenes.Options{Seed: seed, Span: 40 * time.Second, Clients: 600, Rate: 300}
 	var target [6]byte // address and port
 	most := map[[6]byte]int{}
-	end := func(b []byte) [6]byte { return [6]byte(b) }
 	of := func(frame []byte) (src, dst [6]byte) {
-		var b [12]byte
-		copy(b[:], frame[26:30])
-		copy(b[4:], frame[34:36])
-		copy(b[6:], frame[30:34])
-		copy(b[10:], frame[36:38])
-		return end(b[:6]), end(b[6:])
+		copy(src[copy(src[:], frame[26:30]):], frame[34:36])
+		copy(dst[copy(dst[:], frame[30:34]):], frame[36:38])
+		return src, dst
 	}
 	list := scenesPlayed[fmt.Sprint(scene, seed)]
 	if list == nil {
@@ -467,7 +463,7 @@ func ruled(t *testing.T, name, scene string, seed uint64, perSecond int, before 
 		scenesPlayed[fmt.Sprint(scene, seed)] = list
 	}
 	for _, p := range list {
-		if p.ToServer && binary.BigEndian.Uint16(p.Frame[12:]) == 0x800 {
+		if perSecond > 0 && p.ToServer && binary.BigEndian.Uint16(p.Frame[12:]) == 0x800 {
 			_, dst := of(p.Frame)
 			if most[dst]++; most[dst] > most[target] {
 				target = dst

@@ -87,10 +87,7 @@ func (c *testCase) record(t *testing.T, form string) []byte {
 	if f.v6 {
 		client, server = netip.MustParseAddr("2001:db8:2::20"), netip.MustParseAddr("2001:db8:1::10")
 	}
-	port := c.ServerPort
-	if port == 0 {
-		port = 27015
-	}
+	port := cmp.Or(c.ServerPort, 27015)
 	var out bytes.Buffer
 	w := mkpcap.NewWriter(&out, f.o)
 	at := time.Unix(1600000000, 0)

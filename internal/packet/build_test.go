@@ -1,6 +1,7 @@
 package packet
 
 import (
+	"cmp"
 	"bytes"
 	"encoding/binary"
 	"net/netip"
@@ -112,10 +113,7 @@ func onesSum(b ...[]byte) uint16 {
 // withSum puts the right checksum into a UDP datagram.
 func withSum(src, dst netip.Addr, seg []byte) []byte {
 	seg = slices.Clone(seg)
-	sum := onesSum(src.AsSlice(), dst.AsSlice(), u16(protoUDP), u16(len(seg)), seg)
-	if sum == 0 {
-		sum = 0xffff
-	}
+	sum := cmp.Or(onesSum(src.AsSlice(), dst.AsSlice(), u16(protoUDP), u16(len(seg)), seg), 0xffff)
 	binary.BigEndian.PutUint16(seg[6:], sum)
 	return seg
 }
