@@ -201,7 +201,8 @@ func (r *reporting) victimOf(c *entry[client]) *victim {
 	if x.rate() < leastRate || !low && (x.rate() < leastEach*float64(x.servers) || x.requests < leastOf*x.servers) {
 		return nil
 	}
-	x.doubtful = x.doubtful || !low && x.rate() < float64(x.servers) // monitors ask each server every few seconds
+	// Monitors ask each server every few seconds, and a NAT that people share takes any port from lowPorts on.
+	x.doubtful = x.doubtful || !low && x.rate() < max(float64(x.servers), either[float64](c.v.least > lowPorts && x.servers < leastReflectors, eventLeast, 0))
 	return x
 }
 

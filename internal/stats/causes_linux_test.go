@@ -316,10 +316,7 @@ func guarded(key func(netip.AddrPort) byte) func(string, netip.AddrPort) []strin
 	return func(ask string, from netip.AddrPort) []string {
 		b := from.Addr().As16()
 		token := string([]byte{key(from), b[13], b[14], b[15]})
-		if !strings.HasSuffix(ask, token) {
-			return []string{"\xff\xff\xff\xffA" + token}
-		}
-		return unguarded(ask, from)
+		return nettext.Either(!strings.HasSuffix(ask, token), []string{"\xff\xff\xff\xffA" + token}, unguarded(ask, from))
 	}
 }
 
@@ -816,10 +813,7 @@ func always(reply string) func(string, netip.AddrPort) []string {
 }
 
 func noRules(ask string, from netip.AddrPort) []string {
-	if strings.HasPrefix(ask, askInfo) {
-		return unguarded(ask, from)
-	}
-	return nil
+	return nettext.Either(strings.HasPrefix(ask, askInfo), unguarded(ask, from), nil)
 }
 
 // delayed makes a server that answers each of 20 requests some time after it, in real time.
@@ -860,10 +854,7 @@ func paused(n int) func(*film) {
 
 // unsplit answers in one datagram, which IP has to fragment.
 func unsplit(ask string, from netip.AddrPort) []string {
-	if strings.HasPrefix(ask, "\xff\xff\xff\xffV") {
-		return []string{rulesReply(60)}
-	}
-	return unguarded(ask, from)
+	return nettext.Either(strings.HasPrefix(ask, "\xff\xff\xff\xffV"), []string{rulesReply(60)}, unguarded(ask, from))
 }
 
 // bridged makes a server in a network of containers, to which the router translates the host's address.

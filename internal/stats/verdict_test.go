@@ -498,6 +498,7 @@ func TestVerdictsNeed(t *testing.T) {
 				gone(i, x)
 			}
 		}), []string{`certain Down: 198.51.100.10:27015 did not reply for 25 s, from 19:06:35 UTC to 19:07:00 UTC: none of 4 requests got a reply.`, `"verdicts":5,`}, "Nothing unusual"},
+		{"a NAT, or a victim, with any ports from 1,024 on", both(open(300), victim(900, 15, 400, 1, func(i int, x *made) { x.port = uint16(1024 + i*37%60000) })), []string{`possible Reflection at 203.0.113.77: 900 p info requests from it`, `Either the address is forged, and it is the victim, or it asks too often itself`}, "The address is forged"},
 		{"a crowd behind Docker's proxy", sent(3100, 0, 1, func(i int, x *made) {
 			x.at = either(i < 100, float64(i)/2, 20+float64(i-100)/150)
 			x.from, x.to, x.port = "172.17.0.1", "172.17.0.2", uint16(20000+i)
