@@ -104,9 +104,8 @@ func yardstick(t *testing.T) (slowness func(decode func()) float64) {
 	z, buf := pack(t, plain, 9), make([]byte, 0, len(plain)+1)
 	usual := func() {
 		for range most { // so long that other work interrupts it as often as a forged stream
-			if _, _, err := d.Decode(buf, z, len(plain)); err != nil {
-				t.Fatal(err)
-			}
+			_, _, err := d.Decode(buf, z, len(plain))
+			must.Do(t, err)
 		}
 	}
 	reference := least(8, usual)
