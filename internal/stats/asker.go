@@ -381,7 +381,7 @@ func (r *reporting) oftenAt(e *entry[server], real, many bool, told map[*entry[c
 	var few []*entry[client]
 	sum, all, from, to := 0.0, 0.0, r.a.last, r.a.first
 	for _, c := range r.clients {
-		if n := c.v.paceAt(e, many); n >= leastOften && float64(e.v.requests) >= 0.9*n && 2*told[c] < float64(c.v.requests) && !(many && r.greedy[c]) && !standsForAll(c, e) && (c.v.proven > 0) == real && r.home(e) && (real || r.openly(c, e, n)) {
+		if n := c.v.paceAt(e, many); n > 0 && float64(e.v.requests) >= 0.9*n && 2*told[c] < float64(c.v.requests) && !(many && r.greedy[c]) && !standsForAll(c, e) && (c.v.proven > 0) == real && r.home(e) && (real || r.openly(c, e, n)) {
 			few, sum, all = append(few, c), sum+n, all+float64(c.v.requests)
 			from, to = min(from, c.v.first), max(to, c.v.last)
 		}
@@ -476,7 +476,8 @@ func (c *client) paceAt(e *entry[server], many bool) float64 {
 		return 0
 	}
 	n, seconds := float64(c.requests)/float64(max(c.distinctServers(), 1)), max(float64(c.last-c.first)/1e9, eventTime)
-	return either(n < peakOften*seconds && (n < programOften*seconds || !many && float64(c.requests) < eventLeast*seconds), 0, n)
+	fast := n >= peakOften*seconds && (many || n >= leastOften)
+	return either(fast || n >= leastOften && n >= programOften*seconds && (many || float64(c.requests) >= eventLeast*seconds), n, 0)
 }
 
 // hostsOf returns the hosts that clients are: each address of IPv4, and each network of IPv6, of which a host has many addresses.

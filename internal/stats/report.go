@@ -129,9 +129,10 @@ func (a *Aggregate) Report(o Options) *Report {
 // pickClients sums up all clients and picks those of which something may be said: the busiest, and those that do what few
 // do.
 func (r *reporting) pickClients() {
-	var busiest []*entry[client] // in order
+	var busiest []*entry[client]                                             // in order
+	often := uint64(min(leastOften, peakOften*max(r.duration(), eventTime))) // in a short capture
 	for e := range each(r.a.clients.entries) {
-		if e.v.requests >= leastOften || e.v.requests >= manyServers && e.v.distinctServers() >= manyServers {
+		if e.v.requests >= often || e.v.requests >= manyServers && e.v.distinctServers() >= manyServers {
 			r.clients = append(r.clients, e)
 		} else if e.v.requests > 0 {
 			if n := len(busiest); n == r.o.Rows && byRequests(busiest[n-1], e) < 0 {
