@@ -5,6 +5,8 @@ import (
 	"fmt"
 
 	"golang.org/x/net/bpf"
+
+	"github.com/qdissect/qdissect/internal/nettext"
 )
 
 // A compiler translates an expression into a condition on frames of one link type. It
@@ -153,10 +155,7 @@ func towards(d direction, condition func(d direction) *condition) *condition {
 func (x *host) condition(c *compiler, _ bool) *condition {
 	in := func(version *protocol, src, dst uint32) *condition {
 		return allOf(c.follows(version.linkType), towards(x.dir, func(d direction) *condition {
-			off := src
-			if d == destination {
-				off = dst
-			}
+			off := nettext.Either(d == destination, dst, src)
 			all, addr := allOf(), x.prefix.Addr().AsSlice()
 			for i := 0; i < len(addr); i += 4 {
 				mask := ^uint32(0) << (32 - min(max(x.prefix.Bits()-8*i, 0), 32))
@@ -191,10 +190,7 @@ func (x *ports) condition(c *compiler, may bool) *condition {
 	}
 	match := func(read func(off uint32, size uint8) value) *condition {
 		return towards(x.dir, func(d direction) *condition {
-			off := uint32(sourcePort)
-			if d == destination {
-				off = destinationPort
-			}
+			off := nettext.Either(d == destination, destinationPort, uint32(sourcePort))
 			port := read(off, 2)
 			if x.lo == x.hi {
 				return is(port, x.lo)

@@ -21,6 +21,7 @@ import (
 
 	"github.com/dsnet/compress/bzip2"
 	"github.com/qdissect/qdissect/internal/mkpcap"
+	"github.com/qdissect/qdissect/internal/nettext"
 )
 
 // A turn is a datagram of a conversation.
@@ -224,10 +225,7 @@ func Floods() []Flood {
 			s.Frame(mkpcap.IP(src, victim.Addr(), 1, 17, i%8000*8, true, true, []byte("8 bytes!")))
 		}},
 		{"bombs", "compressed messages that unfold to much more than they say, or say that they do", func(s *Stage, i int) {
-			size := uint32(1 << 20)
-			if i%2 == 0 {
-				size = 200 << 20
-			}
+			size := nettext.Either(i%2 == 0, 200<<20, uint32(1<<20))
 			for _, p := range packed(uint32(i), 1400, size, 0, bombs[i%len(bombs)]) {
 				s.Strike(s.forged(), attacker, p)
 			}
@@ -241,10 +239,7 @@ func Floods() []Flood {
 				return
 			}
 			i /= 2
-			head := ""
-			if i%255 == 0 {
-				head = single + "E\xff\xff"
-			}
+			head := nettext.Either(i%255 == 0, single+"E\xff\xff", "")
 			s.Strike(attacker, victim, part(uint32(i/255), 255, i%255, head+long("\x00", 1200)))
 		}},
 	}

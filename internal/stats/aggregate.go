@@ -787,7 +787,7 @@ func (a *Aggregate) Settle(shards iter.Seq[*Aggregate], copiesCount bool) {
 	for o := range shards {
 		a.admit(o)
 		for i := range o.strays.entries {
-			if e := &o.strays.entries[i]; a.servers.find(&e.key, e.key.hash()) != nil || a.focus != nil && e.addr() == a.focus.only {
+			if e := &o.strays.entries[i]; a.servers.find(&e.key, e.key.hash()) != nil || len(a.servers.entries) == 0 || a.focus != nil && e.addr() == a.focus.only {
 				a.addStray(e)
 			}
 		}

@@ -232,6 +232,15 @@ func (r *reporting) cannotTell() {
 			advice = "Capture both directions; if both are, a firewall drops the connections, or the host is off: qdissect why ADDR:PORT says more."
 		}
 	}
+	for e := range each(r.a.strays.entries) {
+		if v := &e.v; t.Requests+t.Replies == 0 && v.more != nil && v.in >= leastOften && 2*v.in > t.Unknown {
+			from := v.more.sources.count()
+			from.Count = min(from.Count, v.in)
+			text += fmt.Sprintf(" Of %s that no protocol recognises, %s to %s, from %s.", count(t.Unknown, "datagram", "datagrams"), count(v.in, "is", "are"),
+				netip.AddrPortFrom(r.host(e.addr()), e.Port), from.addresses())
+			advice = "If a server is there, they are a flood, or the traffic of its game: qdissect --all shows them. If not, capture the port of the server, in both directions."
+		}
+	}
 	if n := r.a.cuts; n > 0 {
 		text += fmt.Sprintf(" The snapshot length cut %s: what these are or answer is not known.", count(n, "datagram", "datagrams"))
 		advice = causeOf("cut").Advice
