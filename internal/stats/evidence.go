@@ -13,7 +13,8 @@ import (
 const (
 	leastEvidence = 200
 	calmEvidence  = 50
-	leastUniform  = 1000 // requests
+	leastUniform  = 400  // requests
+	leastInNet    = 1000 // clients of a /48
 	alike         = 0.8
 	alikeTwo      = 0.9 // of two machines
 	unlike        = 0.15
@@ -252,7 +253,7 @@ func (r *reporting) oneNet(ev *event, hot, calm *looks) (string, int) {
 		}
 		if part := float64(nets[most]) / float64(len(list)); len(list) >= leastAsking && part >= alike {
 			octet := most.Addr().AsSlice()[either(six, 2, 0)]
-			return fmt.Sprintf("%s of the addresses are in the network %s", percent(part), r.network(most)), either(bits == 48 && len(list) >= leastUniform || differs(hot.nets[octet], calm.nets[octet], float64(hot.n), float64(calm.n)), bits, 0)
+			return fmt.Sprintf("%s of the addresses are in the network %s", percent(part), r.network(most)), either(bits == 48 && len(list) >= leastInNet || differs(hot.nets[octet], calm.nets[octet], float64(hot.n), float64(calm.n)), bits, 0)
 		}
 	}
 	return "", 0
