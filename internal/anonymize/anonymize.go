@@ -28,6 +28,7 @@ import (
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/internal/capture"
 	"github.com/qdissect/qdissect/internal/core"
+	"github.com/qdissect/qdissect/internal/nettext"
 	"github.com/qdissect/qdissect/internal/packet"
 	"github.com/qdissect/qdissect/internal/streams"
 	"github.com/qdissect/qdissect/reassembly"
@@ -70,10 +71,7 @@ type Counts struct {
 
 // Addresses returns the number of different addresses that were replaced.
 func (c *Counts) Addresses() string {
-	if len(c.addresses) > maxAddresses {
-		return "more than " + strconv.Itoa(maxAddresses)
-	}
-	return strconv.Itoa(len(c.addresses))
+	return nettext.Either(len(c.addresses) > maxAddresses, "more than "+strconv.Itoa(maxAddresses), strconv.Itoa(len(c.addresses)))
 }
 
 // Limits, as in docs/limits.md.
@@ -220,10 +218,7 @@ func (r *run) run() error {
 	if err := r.release(true); err != nil {
 		return err
 	}
-	if errors.Is(readErr, io.EOF) {
-		return nil
-	}
-	return readErr
+	return nettext.Either(errors.Is(readErr, io.EOF), nil, readErr)
 }
 
 // frame processes the next frame.

@@ -314,10 +314,7 @@ func unknownField(p *dissect.Protocol, name string, catalogs []*catalog) string 
 			near = names[i]
 		}
 	}
-	if near != "" {
-		return why + "; did you mean " + p.JSONKey() + "." + near + "?"
-	}
-	return why + "; qdissect protocols --fields lists them"
+	return why + nettext.Either(near != "", "; did you mean "+p.JSONKey()+"."+near+"?", "; qdissect protocols --fields lists them")
 }
 
 // valued says what a name in an expression is compared with.

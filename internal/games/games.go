@@ -97,10 +97,7 @@ func Near(s string) []string {
 // squeeze reduces a name to what ids have: lower case letters and digits.
 func squeeze(s string) string {
 	return strings.Map(func(r rune) rune {
-		if r >= 'a' && r <= 'z' || r >= '0' && r <= '9' {
-			return r
-		}
-		return -1
+		return nettext.Either(r >= 'a' && r <= 'z' || r >= '0' && r <= '9', r, -1)
 	}, strings.ToLower(s))
 }
 

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/qdissect/qdissect/internal/nettext"
 	"github.com/qdissect/qdissect/internal/stats"
 )
 
@@ -92,10 +93,7 @@ func (p *page) climb(room int) [][]message {
 // contents returns the summary of a message, without its title if that is the name of the message.
 func contents(m *stats.TalkLine) string {
 	title, rest, _ := strings.Cut(m.Summary, "  ")
-	if title == words(m.Message) {
-		return escaped(rest)
-	}
-	return escaped(m.Summary)
+	return escaped(nettext.Either(title == words(m.Message), rest, m.Summary))
 }
 
 // TalkOf returns the number of the conversation that is shown for a finding, "" if there is none.

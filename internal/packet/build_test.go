@@ -1,8 +1,8 @@
 package packet
 
 import (
-	"cmp"
 	"bytes"
+	"cmp"
 	"encoding/binary"
 	"net/netip"
 	"slices"

@@ -8,6 +8,7 @@ import (
 
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/internal/capture"
+	"github.com/qdissect/qdissect/internal/nettext"
 	"github.com/qdissect/qdissect/internal/stats"
 	"github.com/qdissect/qdissect/internal/talks"
 	"github.com/qdissect/qdissect/reassembly"
@@ -224,10 +225,7 @@ func fill[T any](group **T) {
 
 // budget returns the bytes for incomplete split messages in all shards together.
 func (o *Options) budget() int {
-	if o.Limits.Budget > 0 {
-		return o.Limits.Budget
-	}
-	return reassembly.DefaultBudget
+	return nettext.Either(o.Limits.Budget > 0, o.Limits.Budget, reassembly.DefaultBudget)
 }
 
 // live returns the live source, nil if there is none.

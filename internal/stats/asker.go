@@ -95,6 +95,7 @@ func (r *reporting) findVictims() {
 			return e.addr() == c.addr() && e.v.stray != nil && e.v.stray.in >= 10*s.unasked // of junk, a part looks like replies
 		}) {
 			x := victim{who: r.source(c), clients: []*entry[client]{c}, requests: s.unasked, out: s.bytes, from: s.first, to: s.last, servers: s.reflectors(), there: true}
+			x.doubtful = r.o.OneSided && (x.rate() < float64(x.servers) || x.requests < leastOf*x.servers) // it may browse
 			if x.rate() >= leastRate {
 				r.victims = append(r.victims, x)
 				continue
@@ -120,7 +121,8 @@ func (r *reporting) findVictims() {
 				x.doubtful = x.doubtful && c.v.mayBeReal()
 			}
 		}
-		if len(x.clients) >= leastVictims && x.out >= leastFactor*x.in && x.requests >= leastOften && x.rate() >= leastRate {
+		near := p.Addr().IsPrivate() && slices.ContainsFunc(r.servers, func(e *entry[server]) bool { return p.Contains(e.addr()) }) // a LAN party
+		if !near && len(x.clients) >= leastVictims && x.out >= leastFactor*x.in && x.requests >= leastOften && x.rate() >= leastRate {
 			r.victims = append(slices.DeleteFunc(r.victims, func(v victim) bool { return slices.Contains(x.clients, v.clients[0]) }), x)
 		}
 	}
@@ -237,8 +239,10 @@ func (r *reporting) reflected() {
 			v.Network = x.who
 		}
 		if x.there {
-			v.Text = fmt.Sprintf("Reflection to %s: %s (%s, %s per second) in %s that it did not ask for, from %s servers. Somebody asks these in its name.",
-				x.who, count(x.requests, "reply", "replies"), FormatSize(x.out), rounded(x.rate()), r.partOf(x.seconds(), x.from, x.to), about(x.servers))
+			v.Certainty = either(x.doubtful, Possible, Likely)
+			v.Text = fmt.Sprintf("Reflection to %s: %s (%s, %s per second) in %s %s, from %s servers. Somebody asks these in its name%s.",
+				x.who, count(x.requests, "reply", "replies"), FormatSize(x.out), rounded(x.rate()), r.partOf(x.seconds(), x.from, x.to), either(x.doubtful, "to no request in the capture", "that it did not ask for"),
+				about(x.servers), either(x.doubtful, ", or it asks many servers itself, and one direction was captured", ""))
 			v.Advice = "Have the provider drop what comes from the port of these servers, and tell their operators; the address itself can do nothing."
 			v.Doubt = "a capture at one of these servers, which has the forged requests, would make it certain"
 			v.Evidence = Evidence{{"replies", float64(x.requests)}, {"servers", float64(x.servers)}, {"bytes_out", float64(x.out)}, {"replies_per_second", round(x.rate(), 1)}}

@@ -113,6 +113,21 @@ func (x *rates) during(list []float64, s *surge, all []surge) float64 {
 	return max(in-meanOf(outside(list, all))*inside, 0)
 }
 
+// steady reports whether surges leave less than a bucket of the capture, which begins and ends within buckets, and as much for its length came in that or
+// may have come.
+func (x *rates) steady(r *reporting, counts []float64, s *surge, all []surge) bool {
+	left := 0.0
+	for at := x.start * x.width; at <= r.a.last; at += x.width {
+		surging := totalOf(all, func(o surge) float64 { return float64(overlap(at, at+x.width, x.time(r, o.from), x.time(r, o.to))) })
+		left += max(float64(overlap(at, at+x.width, r.a.first, r.a.last+1))-surging, 0)
+	}
+	due, rest := s.level*left/float64(x.width), outside(counts, all)
+	return left < float64(x.width) && (due < leastCome || eventFactor*meanOf(rest)*float64(len(rest)) >= due)
+}
+
+// leastCome is how many requests are due in a time so that their lack tells something.
+const leastCome = 10
+
 // outside returns the buckets without surges.
 func outside(list []float64, surges []surge) (calm []float64) {
 	for i, v := range list {
@@ -351,7 +366,8 @@ func (r *reporting) eventsOf(e *entry[server], q *kindSeries, x *rates) (list []
 		each[i] = slices.DeleteFunc(found, func(s surge) bool { // of a crowd, a part never returns, and those to whom the server does not reply cannot
 			returned, silent := x.during(proving, &s, all), x.during(x.out, &s, all) < unheardPart*x.during(x.in, &s, all)
 			crowd := i > 0 && silent && returned > max(x.during(lost, &s, all)/crowdPart, unheardPart*s.excess())
-			return s.level < c.least || crowd || i == 0 && s.excess() < crowdPart*returned
+			last := s.to-s.from <= 2 && x.width == int64(time.Second) && s.to > float64(len(lost)-1) // they may return the challenge later
+			return s.level < c.least || crowd || i == 0 && (s.excess() < crowdPart*returned || last && s.excess() < meanOf(proving)) || i > 0 && x.steady(r, c.counts, &s, all)
 		})
 	}
 	both := slices.Concat(each[:]...)

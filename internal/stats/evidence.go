@@ -264,7 +264,9 @@ func (r *reporting) evenly(ev *event, pace float64) (string, bool) {
 	const least = 5 // requests
 	pace = max(least, pace*ev.seconds())
 	square := func(k float64) float64 { return k * k }
-	counts := nettext.Each(r.asking(ev), func(c *entry[client]) float64 { return float64(c.v.requests) / float64(max(c.v.distinctServers(), 1)) })
+	counts := nettext.Each(r.asking(ev), func(c *entry[client]) float64 {
+		return totalOf(ev.kinds, func(k uint16) float64 { return float64(c.v.kindsOf(k + 1)) }) / float64(max(c.v.distinctServers(), 1))
+	})
 	often := totalOf(counts, square) / max(meanOf(counts)*float64(len(counts)), 1) / 2 // visitors ask less often
 	counts = slices.DeleteFunc(counts, func(k float64) bool { return k < max(least, often) })
 	n, mean := float64(len(counts)), meanOf(counts)

@@ -57,7 +57,7 @@ func (r *reporting) judge() {
 	r.Verdicts = slices.DeleteFunc(r.Verdicts, r.isCut)
 	r.shared()
 	unpaired, _ := r.unpaired()
-	hit := r.Totals.Requests == 0 && slices.ContainsFunc(r.victims, func(v victim) bool { return v.there && 10*v.requests >= 9*r.Totals.Replies }) // it asked for none
+	hit := r.Totals.Requests == 0 && slices.ContainsFunc(r.victims, func(v victim) bool { return v.there && !v.doubtful && 10*v.requests >= 9*r.Totals.Replies }) // it asked for none
 	if t := &r.Totals; said > len(r.Verdicts) && len(r.Verdicts) == 0 || r.o.OneSided && !hit || len(r.Verdicts) == 0 && (t.Requests == 0 || t.Answered == 0 && (t.Unanswered > 0 || t.Replies == 0) || r.tooLittle() != "" || r.lost() >= leastWell || unpaired != "") {
 		r.cannotTell()
 	}

@@ -611,6 +611,15 @@ func TestVerdictsNeed(t *testing.T) {
 			x.from, x.port, x.hops, x.back, x.proof = somebody(70_000+i%9), 80, 47, 300, dissect.Proof(min(i%9, 1))*dissect.Proven
 		})), []string{`Reflection at `}, "Forged"},
 		{"forty who keep a list open, through a proxy", sent(2400, 0, 40, func(i int, x *made) { x.from, x.hops = somebody(i%40), 63 }), []string{quiet}, ""},
+		{"a crowd, from 0.9 s to 3.1 s", sent(1320, 0.9, 600, func(i int, x *made) { x.hops = uint8(40 + i%20); crowd(i, x) }), []string{quiet}, "Crowd"},
+		{"a crowd that begins 1.5 s after the capture", both(sent(4, 0.2, 10, crowd), sent(6400, 1.7, 800, func(i int, x *made) { x.hops = uint8(40 + i%20); crowd(i, x) })), []string{`Crowd or forged at 198.51.100.10:27015: 6,`}, "unusual"},
+		{"people who ask again after the capture", sent(2640, 0.9, 1200, func(i int, x *made) {
+			if x.from, x.proof = person(i/3), dissect.Vouched+dissect.Proof(min(i%3, 1))*(dissect.Proven-dissect.Vouched); i >= 2600 {
+				x.from, x.proof, x.outcome = person(i), dissect.Unreturned, dissect.OutcomeChallenged
+			}
+		}), []string{quiet}, "Forged"},
+		{"forty who keep a list open that asks two things", sent(4800, 0, 80, func(i int, x *made) { x.from, x.hops, x.of = somebody(i/2%40), 63, i%2 }), []string{quiet}, ""},
+		{"thirty neighbours look for a game", sent(300, 0, 30, func(i int, x *made) { x.from, x.to, x.back = fmt.Sprint("192.168.1.", 20+i%30), "192.168.1.5", 700 }), []string{quiet}, ""},
 		{"two seconds of a botnet", sent(4000, 0, 2000, func(i int, x *made) { x.from, x.proof = somebody(i%60), dissect.Proven }), []string{`certain Greedy: 60 clients (`, `"verdicts":1,`}, ""},
 		{"nothing but junk", sent(400, 0, 100, func(i int, x *made) { x.from, x.of = somebody(i), 8 }), []string{`Of 400 datagrams that no protocol recognises, 400 are to 198.51.100.10:27015, from`, `"verdicts":1,`}, ""},
 		{"half a second of a flood", sent(1500, 0, 3000, func(i int, x *made) { x.from, x.hops = fmt.Sprintf("%d.%d.7.9", i*7919%251, i%250), 64 }), []string{`likely Forged flood at 198.51.100.10:27015: 1,500 p`, `"verdicts":1,`}, ""},
@@ -628,6 +637,10 @@ func TestVerdictsNeed(t *testing.T) {
 				t.Errorf("%s: %s\n%.500s\nwant %s, not %s", c.name, got, totals, want, c.not)
 			}
 		}
+	}
+	browser := sent(600, 0, 200, func(i int, x *made) { x.from, x.to, x.of = "203.0.113.77", fmt.Sprint("198.51.100.", i%200), 3 })
+	if got := fmt.Sprint(play(browser, "203.0.113.77").Report(Options{OneSided: true}).Verdicts); !strings.Contains(got, "or it asks many servers itself") || !strings.Contains(got, "Cannot tell") {
+		t.Error("a browser of which one direction was captured:", got)
 	}
 	some := func(others, f func(i int, x *made)) func(n int) []made { // n of 40
 		return func(n int) []made {

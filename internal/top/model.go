@@ -13,6 +13,7 @@ import (
 
 	"github.com/qdissect/qdissect/internal/capture"
 	"github.com/qdissect/qdissect/internal/display"
+	"github.com/qdissect/qdissect/internal/nettext"
 	"github.com/qdissect/qdissect/internal/pipeline"
 	"github.com/qdissect/qdissect/internal/stats"
 )
@@ -552,10 +553,7 @@ func (m *Model) answer(k tea.KeyPressMsg) tea.Cmd {
 func (m *Model) typed(text string) {
 	p := *m.prompt
 	p.text += strings.Map(func(r rune) rune {
-		if r < ' ' {
-			return -1
-		}
-		return r
+		return nettext.Either(r < ' ', -1, r)
 	}, text)
 	m.prompt, m.note = &p, ""
 }
