@@ -105,10 +105,7 @@ func (p *pair) readFrom(r *dissect.Reader, from int) string {
 	}
 	v := r.Span(p.field, 0, lo-from, hi-lo, p.end-hi)
 	if p.split {
-		shown := v
-		if p.field.Secret {
-			shown = "***"
-		}
+		shown := nettext.Either(p.field.Secret, "***", v)
 		r.Find(backslash, p.field, p.value, p.valueEnd-p.value, dissect.Str(shown))
 	}
 	return v

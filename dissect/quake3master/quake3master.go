@@ -616,10 +616,7 @@ func (p *ServersReply) readEnd(r *dissect.Reader) {
 	if n == 0 {
 		return
 	}
-	mark := 0
-	if r.Next('\\') {
-		mark = 1
-	}
+	mark := nettext.Either(r.Next('\\'), 1, 0)
 	p.End = r.Span(fListEnds, 0, mark, len("EOT"), n-mark-len("EOT"))
 }
 

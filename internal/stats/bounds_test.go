@@ -349,7 +349,7 @@ func TestHopLimits(t *testing.T) {
 		{all(200, 10), nil, 209, "their hop limits are made up"}, {all(200, 11), nil, 210, ""}, // a twentieth
 	} {
 		hot, calm := of(c.hot), of(c.calm)
-		if got, ok := hot.oneHop(&calm, calm.n > 0, c.requests); got != c.want || ok != (c.want != "") {
+		if got, ok := hot.oneHop(&calm, calm.n > 0, c.requests, alike); got != c.want || ok != (c.want != "") {
 			t.Errorf("%v, usually %v, %g requests: %q, want %q", c.hot, c.calm, c.requests, got, c.want)
 		}
 	}

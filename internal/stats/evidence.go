@@ -16,6 +16,7 @@ const (
 	leastUniform  = 400  // requests
 	leastInNet    = 1000 // clients of a /48
 	alike         = 0.8
+	mostlyAlike   = 0.6 // of addresses that nobody has
 	alikeTwo      = 0.9 // of two machines
 	unlike        = 0.15
 	leastBeside   = 0.05 // of what others at the server sent
@@ -39,8 +40,9 @@ func (r *reporting) weighEvidence(ev *event, larger []event) {
 	n, odd := float64(hot.n), float64(hot.odd)
 	known := calm.n >= calmEvidence
 	// Of a private network, in which all addresses are such and hosts are equally far, only a comparison tells anything.
+	text, hop := hot.oneHop(&calm, known, ev.requests, alike)
 	if known || odd <= n/2 {
-		if text, ok := hot.oneHop(&calm, known, ev.requests); ok {
+		if hop {
 			say(true, "%s", text)
 			ev.strong += either(hot.madeUp(), 1, 0) // nobody but a forger makes them up
 		}
@@ -50,6 +52,9 @@ func (r *reporting) weighEvidence(ev *event, larger []event) {
 	}
 	if r.wide(ev, hot) {
 		say(true, "the addresses are spread evenly over the whole internet")
+		if text, most := hot.oneHop(&calm, known, ev.requests, mostlyAlike); most && !hop {
+			say(true, "%s", text)
+		}
 	}
 	follow, six := float64(hot.steps) >= 0.8*n && differs(hot.steps, calm.steps, n, float64(calm.n)), ev.server.addr().Is6()
 	if follow && !six {
@@ -172,8 +177,8 @@ func differs(hot, calm uint32, n, m float64) bool {
 }
 
 // oneHop says that hop limits of so many requests are those of one machine or two, or are made up. If more came in the same time, the rest
-// has those of calm times.
-func (l *looks) oneHop(calm *looks, known bool, requests float64) (string, bool) {
+// has those of calm times. least is how many have to have one.
+func (l *looks) oneHop(calm *looks, known bool, requests, least float64) (string, bool) {
 	type value struct {
 		n  uint32
 		at int
@@ -203,8 +208,8 @@ func (l *looks) oneHop(calm *looks, known bool, requests float64) (string, bool)
 	two, usualTwo := share(most[1])
 	one, two, usualTwo = min(one, 1), min(one+two, 1), usual+usualTwo
 	switch {
-	case known && over > mostOver && float64(most[0].n) < alike*float64(l.n): // the rest is another event, and has not what is usual
-	case one >= alike && (!known || one-usual >= unlike):
+	case known && over > mostOver && float64(most[0].n) < least*float64(l.n): // the rest is another event, and has not what is usual
+	case one >= least && (!known || one-usual >= unlike):
 		return fmt.Sprintf("%s of the packets have the hop limit %d", percent(one), most[0].at), true
 	case known && two >= alikeTwo && two-usualTwo >= unlike:
 		return fmt.Sprintf("%s of the packets have the hop limit %d or %d", percent(two), most[0].at, most[1].at), true
