@@ -217,7 +217,10 @@ type wire struct {
 
 // in returns the command that runs another in the container, if there is one.
 func (w *wire) in(command ...string) []string {
-	return nettext.Either(w.box == nil, command, append([]string{"nsenter", fmt.Sprintf("--net=/proc/%d/ns/net", w.box.Process.Pid)}, command...))
+	if w.box == nil {
+		return command
+	}
+	return append([]string{"nsenter", fmt.Sprintf("--net=/proc/%d/ns/net", w.box.Process.Pid)}, command...)
 }
 
 // byIP gives ip its commands, which another command may run.

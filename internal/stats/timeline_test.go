@@ -201,10 +201,7 @@ func TestRuns(t *testing.T) {
 		rnd := rand.New(rand.NewPCG(1, 2))
 		var asked []dissect.Exchange
 		for i := range 20_000 {
-			at := start.Add(time.Duration(i) * 700 * time.Microsecond)
-			if i%97 == 0 {
-				at = at.Add(-3 * time.Millisecond) // out of order
-			}
+			at := start.Add(time.Duration(i)*700*time.Microsecond - either(i%97 == 0, 3*time.Millisecond, 0)) // some out of order
 			client := netip.AddrPortFrom(netip.AddrFrom4([4]byte{20, byte(rnd.IntN(200)), byte(rnd.IntN(16)), 7}), uint16(1024+rnd.IntN(1000)))
 			server := either(i%50 < 3, netip.AddrPortFrom(netip.AddrFrom4([4]byte{198, 51, byte(rnd.IntN(4)), byte(rnd.IntN(256))}), 27015), netip.AddrPortFrom(netip.AddrFrom4([4]byte{198, 51, 100, 1}), 27015))
 			of := types[min(rnd.IntN(12), 1)^1]
