@@ -117,7 +117,7 @@ func (x *rates) during(list []float64, s *surge, all []surge) float64 {
 // may have come.
 func (x *rates) steady(r *reporting, counts []float64, s *surge, all []surge) bool {
 	left := 0.0
-	for at := x.start * x.width; at <= r.a.last; at += x.width {
+	for at := x.start * x.width; at <= r.a.last && left < float64(x.width); at += x.width { // a lying time may be years away
 		surging := totalOf(all, func(o surge) float64 { return float64(overlap(at, at+x.width, x.time(r, o.from), x.time(r, o.to))) })
 		left += max(float64(overlap(at, at+x.width, r.a.first, r.a.last+1))-surging, 0)
 	}

@@ -236,7 +236,7 @@ func (r *reporting) cannotTell() {
 		if v := &e.v; t.Requests+t.Replies == 0 && v.more != nil && v.in >= leastOften && 2*v.in > t.Unknown {
 			from := v.more.sources.count()
 			from.Count = min(from.Count, v.in)
-			text += fmt.Sprintf(" Of %s that no protocol recognises, %s to %s, from %s.", count(t.Unknown, "datagram", "datagrams"), count(v.in, "is", "are"),
+			text += fmt.Sprintf(" Of %s that no protocol recognises, %s are to %s, from %s.", count(t.Unknown, "datagram", "datagrams"), either(v.in == t.Unknown, "all", number(v.in)),
 				netip.AddrPortFrom(r.host(e.addr()), e.Port), from.addresses())
 			advice = "If a server is there, they are a flood, or the traffic of its game: qdissect --all shows them. If not, capture the port of the server, in both directions."
 		}
