@@ -169,9 +169,8 @@ func TestBlock(t *testing.T) {
 // TestTop: keys that are counted often enough are in the table with their counts, and what was evicted was handed over.
 func TestTop(t *testing.T) {
 	const most, messages = 64, 200_000
-	gone := uint64(0)
+	gone, truth := uint64(0), map[key]uint64{}
 	table := top[uint64]{most: most}
-	truth := map[key]uint64{}
 	r := rand.New(rand.NewPCG(9, 10))
 	for range messages {
 		n := r.Uint32() // a flood of forged sources

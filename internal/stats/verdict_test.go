@@ -621,6 +621,7 @@ func TestVerdictsNeed(t *testing.T) {
 		{"forty who keep a list open that asks two things", sent(4800, 0, 80, func(i int, x *made) { x.from, x.hops, x.of = somebody(i/2%40), 63, i%2 }), []string{quiet}, ""},
 		{"thirty neighbours look for a game", sent(300, 0, 30, func(i int, x *made) { x.from, x.to, x.back = fmt.Sprint("192.168.1.", 20+i%30), "192.168.1.5", 700 }), []string{quiet}, ""},
 		{"two seconds of a botnet", sent(4000, 0, 2000, func(i int, x *made) { x.from, x.proof = somebody(i%60), dissect.Proven }), []string{`certain Greedy: 60 clients (`, `"verdicts":1,`}, ""},
+		{"a flood, and a time years away at another server", both(open(300), flood(6000, 300, dissect.Unproven, oneHop), sent(1, 2e9, 1, func(i int, x *made) { x.from, x.to = person(i), "198.51.100.77" })), []string{`likely Forged flood at 198.51.100.10:27015: 6,1`, `"verdicts":1,`}, ""},
 		{"nothing but junk", sent(400, 0, 100, func(i int, x *made) { x.from, x.of = somebody(i), 8 }), []string{`Of 400 datagrams that no protocol recognises, all are to 198.51.100.10:27015, from`, `"verdicts":1,`}, ""},
 		{"half a second of a flood", sent(1500, 0, 3000, func(i int, x *made) { x.from, x.hops = fmt.Sprintf("%d.%d.7.9", i*7919%251, i%250), 64 }), []string{`likely Forged flood at 198.51.100.10:27015: 1,500 p`, `"verdicts":1,`}, ""},
 		{"forty bots all the time", both(open(300), sent(9600, 0, 160, func(i int, x *made) { x.from, x.hops = somebody(i%40), uint8(40+i%40) })), []string{`They are hardly people: each of these addresses asks about 240 times`}, "Forged"},
