@@ -386,8 +386,9 @@ func (t *tokens) at(client netip.Addr, n int64, p *dissect.Protocol) uint32 {
 	h.Write(binary.BigEndian.AppendUint64(nil, uint64(n)))
 	h.Write([]byte(p.Name + " " + t.server))
 	bits := cmp.Or(p.Handshake.Bits, 31)
-	v := binary.BigEndian.Uint32(h.Sum(nil)) & (1<<bits - 1)
-	return max(v, 1) // 0 means no challenge
+	// The highest bit is always set: 0 means no challenge, and qstat ignores those of
+	// Minecraft that have less than six digits.
+	return (binary.BigEndian.Uint32(h.Sum(nil)) | 1<<31) >> (32 - bits)
 }
 
 // give returns the challenge for a client.

@@ -2,6 +2,7 @@ package serve
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/binary"
 	"fmt"
 	"io"
@@ -484,7 +485,11 @@ func TestGuarded(t *testing.T) {
 	// 16 bytes to 7.
 	s = one(t, "minecraft/gs4-nukkit.pcap", "", Options{Guarded: true})
 	ask(t, s, alice, noon, "\xfe\xfd\x09abcd", Withheld)
-	ask(t, s, alice, noon, "\xfe\xfd\x09abcd0123456789", Challenged)
+	for n := range 1000 { // qstat ignores challenges with less than six digits
+		if reply = ask(t, s, alice, noon.Add(time.Duration(n)*epoch), "\xfe\xfd\x09abcd0123456789", Challenged); len(reply) < 12 {
+			t.Errorf("minecraft %q", reply)
+		}
+	}
 	// Challenges and tokens of others.
 	s = one(t, "sqp/servers.pcap", "198.51.100.10:7787", Options{Guarded: true})
 	reply = ask(t, s, alice, noon, "\x00\x00\x00\x00\x00", Challenged)
@@ -505,16 +510,11 @@ func TestTiming(t *testing.T) {
 	if len(a.Datagrams) != 4 || a.Datagrams[0].After < 5*time.Millisecond || a.Datagrams[0].After > 20*time.Millisecond {
 		t.Errorf("%d datagrams, the first after %s", len(a.Datagrams), a.Datagrams[0].After)
 	}
-	for i := 1; i < len(a.Datagrams); i++ {
-		if a.Datagrams[i].After < a.Datagrams[i-1].After {
-			t.Error("parts go out of order")
-		}
+	if !slices.IsSortedFunc(a.Datagrams, func(a, b Datagram) int { return cmp.Compare(a.After, b.After) }) {
+		t.Error("parts go out of order")
 	}
-	s = one(t, "a2s/a2s-goldsrc-split.pcap", "", Options{NoDelay: true})
-	for _, d := range s.Answer(alice, noon, request).Datagrams {
-		if d.After != 0 {
-			t.Errorf("a delay of %s", d.After)
-		}
+	if list := one(t, "a2s/a2s-goldsrc-split.pcap", "", Options{NoDelay: true}).Answer(alice, noon, request).Datagrams; slices.ContainsFunc(list, func(d Datagram) bool { return d.After != 0 }) {
+		t.Errorf("a delay: %v", list)
 	}
 }
 
