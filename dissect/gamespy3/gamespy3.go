@@ -486,10 +486,7 @@ func (d *decoder) decodeMaster(r *dissect.Reader, m *dissect.Message) {
 	request, kind, key := head.Read(r)
 	d.master = Master{Type: kind, Key: key}
 	m.Body, m.Pair.ID = &d.master, gamespy.ID(key)
-	k := &replies[kind]
-	if request {
-		k = &requests[kind]
-	}
+	k := &nettext.Either(request, &requests, &replies)[kind]
 	if k.decode == nil {
 		m.Type = mKeepAlive
 		core.Return(r, mark)

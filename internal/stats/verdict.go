@@ -278,8 +278,12 @@ func (r *reporting) unpaired() (text, advice string) {
 	if len(list) == 0 {
 		return "", ""
 	}
-	who := r.address(list[0])
-	return fmt.Sprintf("Cannot tell whether requests to %s%s get replies: only one direction is in the capture. Of all %s%s.", who, others(len(list)-1), count(r.Totals.Requests, "request", "requests"), r.share()),
+	who, rest := r.address(list[0]), r.Totals.Requests
+	for _, e := range list {
+		rest -= min(e.v.requests, rest)
+	}
+	return fmt.Sprintf("Cannot tell whether requests to %s%s get replies: only one direction is in the capture.%s", who, others(len(list)-1),
+			either(rest > 0, fmt.Sprintf(" Of %s to others%s.", count(rest, "request", "requests"), r.share()), "")),
 		"Capture both directions to know whether that server answers well: qdissect why " + who + " says more."
 }
 

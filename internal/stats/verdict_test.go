@@ -548,7 +548,7 @@ func TestVerdictsNeed(t *testing.T) {
 		{"few errors of each kind", errors(12, 12), []string{quiet}, "Replies"},
 		{"one server in one direction", both(evening(60), sent(20, 0, 1, func(i int, x *made) {
 			x.from, x.to, x.silent, x.outcome = person(i), "198.51.100.9", true, dissect.OutcomeOneSided
-		})), []string{"Cannot tell whether requests to 198.51.100.9:27015 get replies: only one direction is in the capture. Of all 140 requests, 100 % answered"}, "nothing to do"},
+		})), []string{"Cannot tell whether requests to 198.51.100.9:27015 get replies: only one direction is in the capture. Of 120 requests to others, 100 % answered"}, "nothing to do"},
 		{"eight probes of one network", both(evening(60), sockets(160, 16, 8, 1)), []string{`possible Reflection at 203.0.113.0/24: 160 p info requests from it in 9.9 s`, `Either its addresses are forged, and they are the victims, or they ask too often themselves: this request needs no proof.`}, "in its name"},
 		{"a monitor of 16 servers", both(evening(60), sent(720, 0, 12, func(i int, x *made) { x.from, x.to, x.back = "203.0.113.9", fmt.Sprint("198.51.101.", i%16), 300 })), []string{`possible Reflection at 203.0.113.9: 720 p`, `or it asks too often itself`}, ""},
 		{"a victim's port", both(evening(60), sent(160, 10, 16, func(i int, x *made) { x.from, x.back = "203.0.113.9", 300 })), []string{`possible Reflection at 203.0.113.9: 160 p info requests from it in 9.9 s`}, "in its name in"},
