@@ -13,6 +13,7 @@ import (
 	"github.com/qdissect/qdissect/dissect/internal/finding"
 	"github.com/qdissect/qdissect/dissect/internal/wire"
 	"github.com/qdissect/qdissect/internal/core"
+	"github.com/qdissect/qdissect/internal/nettext"
 )
 
 var catalog = dissect.NewCatalog("cs2d")
@@ -105,10 +106,7 @@ func asks(rest string) (topics dissect.Topic) {
 			return 0
 		}
 	}
-	if len(rest) > 0 {
-		return 0
-	}
-	return topics
+	return nettext.Either(len(rest) > 0, 0, topics)
 }
 
 // Detect judges a payload by its first bytes. See [dissect.Protocol].
@@ -126,10 +124,7 @@ func Detect(b []byte) dissect.Verdict {
 		name = 1
 	case "\xfb\x05":
 		if len(rest) > 0 && rest[0] == 0 { // no players
-			if len(rest) > 2 && string(rest[1:3]) != "\xfb\x01" {
-				return dissect.No
-			}
-			return dissect.Likely
+			return nettext.Either(len(rest) > 2 && string(rest[1:3]) != "\xfb\x01", dissect.No, dissect.Likely)
 		}
 		name = 2
 	case "\xf5\x03":
@@ -147,10 +142,7 @@ func Detect(b []byte) dissect.Verdict {
 			return dissect.No
 		}
 	}
-	if n > len(rest) && len(b) < 64 {
-		return dissect.Possible
-	}
-	return dissect.Likely
+	return nettext.Either(n > len(rest) && len(b) < 64, dissect.Possible, dissect.Likely)
 }
 
 // A Message is one of *Request and *Reply, or nil if its kind is not known.

@@ -24,6 +24,7 @@ import (
 	"github.com/qdissect/qdissect/internal/capture"
 	"github.com/qdissect/qdissect/internal/mkpcap"
 	"github.com/qdissect/qdissect/internal/must"
+	"github.com/qdissect/qdissect/internal/nettext"
 	"github.com/qdissect/qdissect/report"
 )
 
@@ -58,10 +59,7 @@ var readFrames = sync.OnceValues(func() (list []capture.Frame, err error) {
 		var f capture.Frame
 		for {
 			if err := r.Next(&f); err != nil {
-				if err == io.EOF {
-					return nil
-				}
-				return err
+				return nettext.Either(err == io.EOF, nil, err)
 			}
 			if filepath.Base(path) == "compressed.pcapng" && f.Number == damaged {
 				continue
@@ -121,10 +119,7 @@ func TestNoAllocations(t *testing.T) {
 		if mode != "hex" && mode != "jsonl" && !must.TryAll() {
 			continue // hex has the others
 		}
-		few := 1
-		if mode == "jsonl" {
-			few = 2
-		}
+		few := nettext.Either(mode == "jsonl", 2, 1)
 		for workers := must.Try(few, 1); workers <= must.Try(few, 2); workers++ {
 			t.Run(fmt.Sprintf("%s, %d workers", mode, workers), func(t *testing.T) {
 				p := newPlayer(t, mode, workers, io.Discard)

@@ -306,7 +306,7 @@ func (e *event) complete() {
 	s := &e.server.v
 	asked := s.times().within(e.from, e.to, func(p *pulse) uint64 { return uint64(p.asked) })
 	known := totalOf(s.more.known(), func(q *kindSeries) float64 { return q.ticks.within(e.from, e.to, (*tick).all) })
-	if part := known / max(asked, 1); part > 0 && part < 0.9 {
+	if part := known / asked; part > 0 && part < 0.9 {
 		e.requests, e.sources, e.in, e.out = e.requests/part, e.sources/part, e.in/part, e.out/part
 	}
 }
@@ -367,7 +367,7 @@ func (r *reporting) eventsOf(e *entry[server], q *kindSeries, x *rates) (list []
 			returned, silent := x.during(proving, &s, all), x.during(x.out, &s, all) < unheardPart*x.during(x.in, &s, all)
 			crowd := i > 0 && silent && returned > max(x.during(lost, &s, all)/crowdPart, unheardPart*s.excess())
 			last := s.to-s.from <= 2 && x.width == int64(time.Second) && s.to > float64(len(lost)-1) // they may return the challenge later
-			return s.level < c.least || crowd || i == 0 && (s.excess() < crowdPart*returned || last && s.excess() < meanOf(proving)) || i > 0 && x.steady(r, c.counts, &s, all)
+			return s.level < c.least || crowd || i == 0 && (s.excess() < crowdPart*returned || last && s.excess() < either(len(lost) <= 2, 2*totalOf(sumsOf(proving, open), func(n float64) float64 { return n }), meanOf(proving))) || i > 0 && x.steady(r, c.counts, &s, all)
 		})
 	}
 	both := slices.Concat(each[:]...)
@@ -453,7 +453,7 @@ func (r *reporting) steadyOf(e *entry[server], q *kindSeries, x *rates, open []f
 		ev.in += part * x.in[i]
 		ev.out += part * x.out[i]
 	}
-	ev.requests, ev.usual = part*n, (1-part)*n/r.duration()
+	ev.requests, ev.usual = part*n, (1-part)*n/ev.seconds()
 	ev.sources = min(ev.sources, ev.requests)
 	return []event{ev}
 }

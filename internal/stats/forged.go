@@ -57,7 +57,9 @@ func (r *reporting) floods() {
 		title, why := "Forged flood", "None came back with the challenge that it was given."
 		switch {
 		case ev.nature == unreturning:
-			v.Because = []string{"none of these addresses came back with the challenge that it was given"}
+			soon := r.a.last-ev.from < int64(time.Second)/2
+			v.Certainty, v.Doubt = either(soon, Likely, Certain), either(soon, "a longer capture: clients may return a challenge after the end of this one", "")
+			v.Because = []string{noneCame}
 			which := either(r.madeUp(ev, ev.kinds[0]), "with made-up ones", "without one")
 			v.Advice = r.limitAdvice(ev, "The server asks for a challenge, so the flood gets little back; limit requests "+which+" "+whose+" (qdissect rules prints the rule).")
 		case ev.forged:
@@ -87,6 +89,9 @@ func (r *reporting) floods() {
 		r.say(v)
 	}
 }
+
+// noneCame is what shows that requests are forged that return no challenge.
+const noneCame = "none of these addresses came back with the challenge that it was given"
 
 // times says how many times the usual rate an event has.
 func times(ev *event) string {

@@ -488,6 +488,8 @@ func (r *reporting) unclear() {
 	if b := &r.a.steps; b.n > 0 {
 		say(stepped+" by %s, from %s to %s%s: times and rates around it are wrong.", duration(time.Duration(b.from-b.to)), r.clock(b.from), r.clock(b.to),
 			either(b.n > 1, fmt.Sprintf(", the longest of %d such steps", b.n), ""))
+	} else if r.From.Equal(r.To) && t.Datagrams >= leastWell {
+		say("All packets have the same time: times, rates and round trips are not known.")
 	}
 	if from, to := r.gap(); to > from {
 		say("Nothing came for %s, from %s to %s, neither requests nor replies: if the capture has a gap there, nothing is known of that time.", duration(time.Duration(to-from)), r.clock(from), r.clock(to))

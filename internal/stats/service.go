@@ -486,7 +486,7 @@ func (r *reporting) unwell() {
 		}
 		if p, c := holes(less(v.unasked, v.fates[dissect.OutcomeOther]), v.replies, &o), causeOf("packets_missing"); p != nil && !down &&
 			!slices.ContainsFunc(r.servers, func(o *entry[server]) bool { return r.toAll(o) || o.v.heard != nil && o.v.heard.from == e.key }) { // whose requests it answers
-			if r.misled(e) {
+			if r.a.steps.n == 0 && r.misled(e) {
 				continue
 			}
 			r.say(Verdict{
@@ -530,8 +530,8 @@ func (r *reporting) unwell() {
 			from, to = x.From.UnixNano(), x.To.UnixNano()
 		}
 		x.From, x.To, x.of = instant(from), instant(to), either(down, when, "")
-		if maybeWell(good, n, wellShare) {
-			x.Certainty, x.Doubt = Possible, "more requests: of so few, as many may be lost by accident"
+		if soon := r.duration() < 2 && o.ChallengeOnly > 0; maybeWell(good+either(soon, o.ChallengeOnly, 0), n, wellShare) {
+			x.Certainty, x.Doubt = Possible, either(soon, "a longer capture: clients may return a challenge after the end of this one", "more requests: of so few, as many may be lost by accident")
 		}
 		r.say(x)
 	}

@@ -129,8 +129,8 @@ func (r *reporting) isCut(v Verdict) bool {
 		return false
 	}
 	s := &r.servers[i].v
-	n, of := s.heard.unread, s.requests+s.replies                 // what was read is known to have come
-	unreturned := v.Kind == ForgedFlood && v.Certainty == Certain // the challenge may be in what is cut
+	n, of := s.heard.unread, s.requests+s.replies                               // what was read is known to have come
+	unreturned := v.Kind == ForgedFlood && slices.Contains(v.Because, noneCame) // the challenge may be in what is cut
 	if unreturned || v.Kind == Unwell || v.Kind == LongRepliesLost {
 		n = s.heard.cut
 	}

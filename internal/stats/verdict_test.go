@@ -618,6 +618,13 @@ func TestVerdictsNeed(t *testing.T) {
 				x.from, x.proof, x.outcome = person(i), dissect.Unreturned, dissect.OutcomeChallenged
 			}
 		}), []string{quiet}, "Forged"},
+		{"a flood at one moment", sent(1500, 0, 1e15, func(i int, x *made) { gone(i, x); x.from, x.hops = fmt.Sprintf("%d.%d.7.9", i*7919%251, i%250), 64 }), []string{`likely Forged flood at 198.51.100.10:27015: 1,500 p`, `All packets have the same time`}, ""},
+		{"forty milliseconds of people who return challenges", sent(160, 0, 4000, func(i int, x *made) {
+			if x.from = person(i); i%9%2 == 0 {
+				x.proof, x.outcome = dissect.Unreturned, dissect.OutcomeChallenged
+			}
+		}), []string{`possible Not answered: 198.51.100.10:27015 answers only 44 %`, `the capture may end before their clients return it`}, "Forged"},
+		{"forty milliseconds of a flood", flood(160, 4000, dissect.Unreturned, nil), []string{`likely Forged flood at 198.51.100.10:27015: 160 p`}, ""},
 		{"forty who keep a list open that asks two things", sent(4800, 0, 80, func(i int, x *made) { x.from, x.hops, x.of = somebody(i/2%40), 63, i%2 }), []string{quiet}, ""},
 		{"thirty neighbours look for a game", sent(300, 0, 30, func(i int, x *made) { x.from, x.to, x.back = fmt.Sprint("192.168.1.", 20+i%30), "192.168.1.5", 700 }), []string{quiet}, ""},
 		{"two seconds of a botnet", sent(4000, 0, 2000, func(i int, x *made) { x.from, x.proof = somebody(i%60), dissect.Proven }), []string{`certain Greedy: 60 clients (`, `"verdicts":1,`}, ""},

@@ -22,6 +22,7 @@ import (
 	"github.com/qdissect/qdissect/internal/capture"
 	"github.com/qdissect/qdissect/internal/hostile"
 	"github.com/qdissect/qdissect/internal/must"
+	"github.com/qdissect/qdissect/internal/nettext"
 	"github.com/qdissect/qdissect/internal/packet"
 	"github.com/qdissect/qdissect/internal/pipeline"
 	"github.com/qdissect/qdissect/internal/stats"
@@ -101,11 +102,7 @@ func TestSchema(t *testing.T) {
 func ladder(k *stats.Talk) string {
 	var s []string
 	for _, m := range k.Messages {
-		arrow := "<-"
-		if m.Up {
-			arrow = "->"
-		}
-		line := fmt.Sprintf("%d%s%s", m.Frame, arrow, m.Message)
+		line := fmt.Sprintf("%d%s%s", m.Frame, nettext.Either(m.Up, "->", "<-"), m.Message)
 		if m.RTT > 0 {
 			line += " " + m.RTT.String()
 		}
@@ -225,10 +222,7 @@ func TestSecrets(t *testing.T) {
 	for frame := new(capture.Frame); in.Next(frame) == nil; {
 		var d packet.Datagram
 		decoder.Decode(&packet.Frame{Number: frame.Number, Time: frame.Time.UTC(), LinkType: frame.LinkType, Data: frame.Data, Length: frame.Length}, &d)
-		client := d.Src
-		if d.Dst.Addr() == netip.MustParseAddr("203.0.113.99") {
-			client = d.Dst
-		}
+		client := nettext.Either(d.Dst.Addr() == netip.MustParseAddr("203.0.113.99"), d.Dst, d.Src)
 		flows[client] = append(flows[client], &dissect.Datagram{Frame: frame.Number, Time: frame.Time.UTC(), Src: d.Src, Dst: d.Dst, Payload: bytes.Clone(d.Payload)})
 	}
 	masked := 0
