@@ -41,8 +41,7 @@ var expression = regexp.MustCompile(`\$\{\{ *([a-z_.-]+) *\}\}`)
 
 func readAction(t *testing.T) *action {
 	t.Helper()
-	b, err := os.ReadFile(filepath.Join("..", "..", "action.yml"))
-	must.Do(t, err)
+	b := must.Get(os.ReadFile(filepath.Join("..", "..", "action.yml")))(t)
 	a := &action{}
 	a.root = must.Get(filepath.Abs(filepath.Join("..", "..")))(t)
 	d := yaml.NewDecoder(bytes.NewReader(b))

@@ -277,8 +277,7 @@ func TestSafeFormats(t *testing.T) {
 		t.Fatal(errs)
 	}
 	path := filepath.Join(dir, "nasty.golden.jsonl")
-	lines, err := os.ReadFile(path)
-	must.Do(t, err)
+	lines := must.Get(os.ReadFile(path))(t)
 	// Every third message differs, every fifth is missing.
 	var changed []string
 	n := 0
@@ -683,8 +682,7 @@ func TestContainment(t *testing.T) {
 	panicking(t)
 	dir := t.TempDir()
 	capture := filepath.Join(dir, "players.pcap")
-	b, err := os.ReadFile("../../testdata/pcaps/a2s/source.pcap")
-	must.Do(t, err)
+	b := must.Get(os.ReadFile("../../testdata/pcaps/a2s/source.pcap"))(t)
 	must.Do(t, os.WriteFile(capture, b, 0o644))
 	const report = "because of a mistake in qdissect"
 	try := func(in []byte, args ...string) (stdout, stderr string) {

@@ -221,11 +221,8 @@ const repeated = 500 * time.Millisecond
 // interrupted returns a context that ends with parent or at SIGINT, SIGTERM or SIGHUP.
 // SIGHUP has no effect under nohup. A second signal ends the program.
 func interrupted(parent context.Context) (ctx context.Context, done func()) {
-	signals := []os.Signal{os.Interrupt, syscall.SIGTERM}
-	if !signal.Ignored(syscall.SIGHUP) {
-		signals = append(signals, syscall.SIGHUP)
-	}
-	ctx, cancel := signal.NotifyContext(parent, signals...)
+	signals := []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP}
+	ctx, cancel := signal.NotifyContext(parent, signals[:nettext.Either(signal.Ignored(syscall.SIGHUP), 2, 3)]...)
 	go func() {
 		<-ctx.Done()
 		time.Sleep(repeated)

@@ -144,8 +144,7 @@ func TestConfined(t *testing.T) {
 // the captures after it are compared.
 func TestCheckUnreadable(t *testing.T) {
 	root := t.TempDir()
-	b, err := os.ReadFile("../../testdata/pcaps/a2s/source.pcap")
-	must.Do(t, err)
+	b := must.Get(os.ReadFile("../../testdata/pcaps/a2s/source.pcap"))(t)
 	for _, dir := range []string{"a", "b", "c"} {
 		must.Do(t, os.Mkdir(filepath.Join(root, dir), 0o755))
 		must.Do(t, os.WriteFile(filepath.Join(root, dir, "x.pcap"), b, 0o644))

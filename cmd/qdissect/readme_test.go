@@ -68,8 +68,7 @@ func TestReadme(t *testing.T) {
 		t.Errorf("README.md has %d bytes, %d lines and %d commands with output", len(b), len(lines)-1, shown)
 	}
 
-	protocols, err := os.ReadFile(filepath.Join(root, "docs", "protocols.md"))
-	must.Do(t, err)
+	protocols := must.Get(os.ReadFile(filepath.Join(root, "docs", "protocols.md")))(t)
 	for _, p := range all.Protocols() {
 		if !strings.Contains(string(protocols), "\n| `"+p.Name+"` |") {
 			t.Errorf("docs/protocols.md lacks %s", p.Name)
@@ -77,8 +76,7 @@ func TestReadme(t *testing.T) {
 	}
 	index, err := os.ReadFile(filepath.Join(root, "docs", "README.md"))
 	must.Do(t, err)
-	pages, err := filepath.Glob(filepath.Join(root, "docs", "*.md"))
-	must.Do(t, err)
+	pages := must.Get(filepath.Glob(filepath.Join(root, "docs", "*.md")))(t)
 	for _, p := range pages {
 		if name := filepath.Base(p); name != "README.md" && !strings.Contains(string(index), "]("+name+")") {
 			t.Errorf("docs/README.md lacks %s", name)

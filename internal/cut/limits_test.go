@@ -218,8 +218,7 @@ func TestManyIncomplete(t *testing.T) {
 // TestJournal checks that events come back as they were added.
 func TestJournal(t *testing.T) {
 	dir := t.TempDir()
-	j, err := newJournal(dir)
-	must.Do(t, err)
+	j := must.Get(newJournal(dir))(t)
 	v4, v6 := netip.MustParseAddrPort("192.0.2.1:27015"), netip.MustParseAddrPort("[fe80::1%eth0]:1")
 	want := []event{
 		{frame: 7, role: dissect.Reply, used: dissect.ChallengeIssued, request: 3, given: 5, says: 6, time: -1, ends: appendEnds(nil, v4, v6), frames: []uint64{6, 7}},

@@ -24,8 +24,7 @@ import (
 // TestSnapshot: snapshots grow, stay as they were, and change nothing of the report at the end; what Keep got gives the same
 // report, and Only chooses from it.
 func TestSnapshot(t *testing.T) {
-	s, err := scenes.Find("mixed")
-	must.Do(t, err)
+	s := must.Get(scenes.Find("mixed"))(t)
 	var file bytes.Buffer
 	must.Get(s.Write(&file, scenes.Options{Span: 20 * time.Second, Clients: 100, Rate: 300}))(t)
 	run := func(o pipeline.Options) (*stats.Report, *report.Summary) {

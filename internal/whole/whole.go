@@ -35,13 +35,17 @@ type File struct {
 	over bool
 }
 
-// Create creates a file that will replace one or be new. It gets the mode of the file that it
+// Create creates a file that will replace one or be new. What is no file, such as a device, is not replaced. It gets the mode of the file that it
 // will replace. If there is none, it gets the mode that the umask leaves, or that of a private
 // file.
 func Create(name string, private bool) (*File, error) {
 	mode := fs.FileMode(0o666)
 	if private {
 		mode = 0o600
+	}
+	old, err := os.Stat(name)
+	if err == nil && !old.Mode().IsRegular() {
+		return nil, fmt.Errorf("%s: not a regular file", name)
 	}
 	if target, err := filepath.EvalSymlinks(name); err == nil {
 		name = target
@@ -52,7 +56,7 @@ func Create(name string, private bool) (*File, error) {
 	if err != nil {
 		return nil, err
 	}
-	if old, err := os.Lstat(name); err == nil && old.Mode().IsRegular() {
+	if old != nil {
 		kept := old.Mode().Perm()
 		if private {
 			kept &= 0o600
@@ -189,8 +193,11 @@ func finish(folder, name string) error {
 	return err
 }
 
-// Write writes a file.
+// Write writes a file, or to a device or a pipe.
 func Write(name string, b []byte, private bool) error {
+	if st, err := os.Stat(name); err == nil && !st.Mode().IsRegular() {
+		return os.WriteFile(name, b, 0)
+	}
 	f, err := Create(name, private)
 	if err != nil {
 		return err

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"syscall"
 	"testing"
 
 	"github.com/qdissect/qdissect/internal/must"
@@ -27,21 +28,17 @@ func TestCreate(t *testing.T) {
 	name, link := filepath.Join(dir, "a"), filepath.Join(dir, "link")
 	must.Do(t, os.WriteFile(name, []byte("old"), 0o640))
 	must.Do(t, os.Symlink("a", link))
-	f, err := Create(link, false)
-	must.Do(t, err)
-	_, err = f.WriteString("new")
-	must.Do(t, err)
+	f := must.Get(Create(link, false))(t)
+	must.Get(f.WriteString("new"))(t)
 	if b, _ := os.ReadFile(name); string(b) != "old" {
 		t.Errorf("before Place: %q", b)
 	}
-	gone, err := Create(filepath.Join(dir, "b"), false)
-	must.Do(t, err)
+	gone := must.Get(Create(filepath.Join(dir, "b"), false))(t)
 	gone.Discard()
 	gone.Discard()
 	must.Do(t, f.Place())
 	f.Discard()
-	st, err := os.Stat(name)
-	must.Do(t, err)
+	st := must.Get(os.Stat(name))(t)
 	if b, _ := os.ReadFile(name); string(b) != "new" || st.Mode() != 0o640 || !slices.Equal(names(t, dir), []string{"a", "link"}) {
 		t.Errorf("after Place: %q, mode %v, %v", b, st.Mode(), names(t, dir))
 	}
@@ -99,6 +96,21 @@ func TestNoRoom(t *testing.T) {
 	}
 	if err := Write(t.TempDir(), []byte("x"), false); err == nil {
 		t.Error("a folder was replaced")
+	}
+}
+
+// TestPipe: what is no file stays what it is, as a device does.
+func TestPipe(t *testing.T) {
+	pipe, b := filepath.Join(t.TempDir(), "pipe"), make([]byte, 4)
+	must.Do(t, syscall.Mkfifo(pipe, 0o600))
+	f := must.Get(os.OpenFile(pipe, os.O_RDWR, 0))(t) // else each side waits for the other
+	defer f.Close()
+	if _, err := Create(pipe, false); err == nil {
+		t.Fatal("it would be replaced")
+	}
+	must.Do(t, Write(pipe, []byte("text"), false))
+	if must.Get(f.Read(b))(t); string(b) != "text" {
+		t.Errorf("%q", b)
 	}
 }
 
