@@ -233,10 +233,7 @@ func (t *flowTable) find(at *ends) int32 {
 // add adds a flow between two ends.
 func (t *flowTable) add(at *ends, now int64) int32 {
 	if t.len() >= t.max {
-		l := 0
-		if t.lists[0].n <= t.max/silentShare && t.lists[1].n > 0 {
-			l = 1
-		}
+		l := core.Bit[int](t.lists[0].n <= t.max/silentShare && t.lists[1].n > 0)
 		t.evicted++
 		t.remove(t.lists[l].oldest, true)
 	}

@@ -105,10 +105,7 @@ func portList(ports []uint16) string {
 		parts = append(parts, s)
 		i = j + 1
 	}
-	if len(parts) == 0 {
-		return "none"
-	}
-	return strings.Join(parts, ", ")
+	return nettext.Either(len(parts) == 0, "none", strings.Join(parts, ", "))
 }
 
 // wrap writes text in lines of at most 80 columns. It indents all lines but the
@@ -165,10 +162,7 @@ func valueList(f *dissect.Field) string {
 		}
 	}
 	parts = append(parts, nettext.Each(f.Bits, func(n dissect.Name) string { return fmt.Sprintf("0x%02x = %s", n.Value, n.Name) })...)
-	if len(parts) == 0 {
-		return ""
-	}
-	return "(" + strings.Join(parts, ", ") + ")"
+	return nettext.Either(len(parts) == 0, "", "("+strings.Join(parts, ", ")+")")
 }
 
 func writeFindings(b *strings.Builder, list []*dissect.Protocol, markdown bool) {

@@ -22,6 +22,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/qdissect/qdissect/internal/must"
+	"github.com/qdissect/qdissect/internal/nettext"
 )
 
 // serving is a running serve command.
@@ -395,10 +396,7 @@ type clientRun struct {
 
 // path returns the path of the capture with another ending.
 func (r *clientRun) path(ending string) string {
-	if strings.Contains(r.capture, "/") {
-		return testPcap(r.capture + ending)
-	}
-	return filepath.Join(realCaptures, r.capture+ending)
+	return nettext.Either(strings.Contains(r.capture, "/"), testPcap(r.capture+ending), filepath.Join(realCaptures, r.capture+ending))
 }
 
 // The runs of qstat and of gamedig.
@@ -526,10 +524,7 @@ func parseJSON(t *testing.T, b []byte) (v any) {
 	t.Helper()
 	// qstat prints bytes of the network unescaped.
 	b = bytes.Map(func(r rune) rune {
-		if r < ' ' && r != '\n' && r != '\t' {
-			return -1
-		}
-		return r
+		return nettext.Either(r < ' ' && r != '\n' && r != '\t', -1, r)
 	}, bytes.ToValidUTF8(b, []byte("?")))
 	if err := json.Unmarshal(b, &v); err != nil {
 		t.Fatalf("%v: %q", err, b)

@@ -167,10 +167,7 @@ func otherLayout(b []byte) bool {
 // gameOf returns the directory, which is the same in every language, or the name if a
 // server leaves the directory empty.
 func gameOf(folder, game string) string {
-	if folder != "" {
-		return folder
-	}
-	return game
+	return nettext.Either(folder != "", folder, game)
 }
 
 func checkCounts(r *dissect.Reader, at int, players, maxPlayers, bots uint8) {

@@ -578,10 +578,7 @@ func detectRequest(b []byte) dissect.Verdict {
 	case 4:
 		return nettext.Either(lists && s.Plain(), dissect.No, dissect.Likely)
 	case 8:
-		if lists && string(rest[4:]) != "\xff\xff\xff\x01" {
-			return dissect.Possible
-		}
-		return dissect.Likely
+		return nettext.Either(lists && string(rest[4:]) != "\xff\xff\xff\x01", dissect.Possible, dissect.Likely)
 	}
 	if lists || len(rest) > 8 && len(bytes.Trim(rest[8:], "\x00")) > 0 {
 		return dissect.No // servers would reply, but clients do not pad with arbitrary bytes

@@ -450,10 +450,7 @@ const (
 // read. A text in UTF-16 may have a byte 01 without meaning after it.
 func text(r *dissect.Reader, f *dissect.Field) string {
 	first := max(r.PeekByte(0), 0)
-	size := 1
-	if first&wideBit != 0 {
-		size = 2
-	}
+	size := 1 + core.Bit[int](first&wideBit != 0)
 	pre, n := 1, first&0x3f
 	if first&moreBit != 0 {
 		pre, n = 2, n|max(r.PeekByte(1), 0)<<6

@@ -332,10 +332,7 @@ func TestAllocations(t *testing.T) {
 	for name, file := range samples() {
 		if strings.HasPrefix(name, "pcapng") {
 			// Without the comment, and without new sections.
-			f := (&pcapngFile{order: orders[0]}).section().iface(1, 0)
-			if strings.HasSuffix(name, "big-endian") {
-				f = (&pcapngFile{order: orders[1]}).section().iface(1, 0)
-			}
+			f := nettext.Either(strings.HasSuffix(name, "big-endian"), (&pcapngFile{order: orders[1]}).section().iface(1, 0), (&pcapngFile{order: orders[0]}).section().iface(1, 0))
 			for range 2 * runs {
 				f.enhanced(0, 1, 3, "abc", f.option(2, "\x01\x00\x00\x00"), f.option(0, "")).obsolete(0, 1, 3, "abc").simple(3, "abc").block(4, make([]byte, 99))
 			}

@@ -302,10 +302,7 @@ func Finish(r *Reader, c *Catalog) int {
 // rest returns the field for unread bytes after the first ones; it has a key of its
 // own.
 func rest(what *Field) *Field {
-	if what.Secret {
-		return hiddenLeftover
-	}
-	return leftover
+	return nettext.Either(what.Secret, hiddenLeftover, leftover)
 }
 
 // fillGaps adds a leaf for every byte without one, in any order of reading.
@@ -1041,10 +1038,7 @@ func (r *Reader) Delimited(f *Field, pre int, stop string, suf int) string {
 // offset, as one leaf whose value is the text.
 func Element(r *Reader, f *Field, delimiter byte, end int) string {
 	left := r.data[r.off:min(max(end, r.off), len(r.data))]
-	pre := 0
-	if len(left) > 0 && left[0] == delimiter {
-		pre = 1
-	}
+	pre := Bit[int](len(left) > 0 && left[0] == delimiter)
 	n := bytes.IndexByte(left[pre:], delimiter)
 	if n < 0 {
 		n = len(left) - pre

@@ -45,10 +45,7 @@ func (s Style) String() string { return styleNames[s] }
 
 // Wide returns the kind of codes that wide text holds where other text holds those of s.
 func (s Style) Wide() Style {
-	if s == Unreal {
-		return UnrealWide
-	}
-	return s
+	return nettext.Either(s == Unreal, UnrealWide, s)
 }
 
 // code returns the length of the code at the start of s, 0 if there is none.
@@ -99,10 +96,7 @@ func caretCode(b string, doom3 bool) int {
 	}
 	switch c := b[1]; {
 	case c == '^':
-		if len(b) >= 4 && nettext.Digit(b[2]) && b[2] == b[3] {
-			return 4
-		}
-		return 0
+		return nettext.Either(len(b) >= 4 && nettext.Digit(b[2]) && b[2] == b[3], 4, 0)
 	case doom3 && (c == 'c' || c == 'C') && len(b) >= 5 && nettext.Digit(b[2]) && nettext.Digit(b[3]) && nettext.Digit(b[4]):
 		return 5
 	case doom3 && (c == 'I' || c == 'i' || c == 'N' || c == 'n') && len(b) >= 5:

@@ -254,10 +254,7 @@ func (x *header) with(present *condition, v value, mask, n uint32) *condition {
 func (x *relation) condition(c *compiler, may bool) *condition {
 	test := func(v value) *condition {
 		y := compare(v, x.mask, x.cmp, x.number)
-		if x.negated {
-			return not(y)
-		}
-		return y
+		return nettext.Either(x.negated, not(y), y)
 	}
 	switch {
 	case x.of == nil:

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/qdissect/qdissect/internal/mkpcap"
+	"github.com/qdissect/qdissect/internal/nettext"
 	"golang.org/x/net/bpf"
 )
 
@@ -107,10 +108,7 @@ func behindHeaders(src, dst netip.Addr, first byte, headers, rest []byte) []byte
 func packets() (list []packet) {
 	add := func(name string, typ uint16, data []byte) { list = append(list, packet{name, typ, data}) }
 	ip := func(name string, src, dst netip.Addr, proto byte, data []byte) {
-		typ := uint16(typeIPv4)
-		if src.Is6() {
-			typ = typeIPv6
-		}
+		typ := nettext.Either[uint16](src.Is6(), typeIPv6, uint16(typeIPv4))
 		add(name, typ, mkpcap.IP(src, dst, 7, proto, 0, false, false, data))
 	}
 	segment := func(src netip.Addr, sport uint16, dst netip.Addr, dport uint16, payload string) []byte {
@@ -257,10 +255,7 @@ func captures() []*capture {
 
 	cut := plain
 	for i, p := range all {
-		whole := ether(macB, macA, p.typ, p.data)
-		if i%4 == 3 {
-			whole = ether(macB, macA, typeVLAN, be16(5, p.typ), p.data)
-		}
+		whole := nettext.Either(i%4 == 3, ether(macB, macA, typeVLAN, be16(5, p.typ), p.data), ether(macB, macA, p.typ, p.data))
 		for _, n := range []int{0, 1, 6, 13, 14, 15, 20, 23, 24, 30, 34, 35, 36, 38, 42, 46, 54, 56, 58, 62} {
 			if n < len(whole) && (n+i)%3 == 0 {
 				cut.frames = append(cut.frames, frame{p.name + " cut to " + strconv.Itoa(n), whole[:n], len(whole)})
@@ -296,10 +291,7 @@ func captures() []*capture {
 	}
 	family := func(inet, inet6 []byte) func(int, packet) []byte {
 		return func(_ int, p packet) []byte {
-			if p.typ == typeIPv6 {
-				return inet6
-			}
-			return inet
+			return nettext.Either(p.typ == typeIPv6, inet6, inet)
 		}
 	}
 	link("null", 0, packets(), func(i int, p packet) []byte {

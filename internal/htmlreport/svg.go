@@ -411,10 +411,7 @@ func (p *page) heat(sentence string) template.HTML {
 		}
 		at := y(q.d)
 		s.f(`<line class="halo" x2="100%%" y1="%[1]s" y2="%[1]s"/><line class="p" x2="100%%" y1="%[1]s" y2="%[1]s"/>`, short(at))
-		text := at - 4
-		if last-text < 14 {
-			text = last - 14
-		}
+		text := min(at-4, last-14)
 		s.f(`<text class="y end" x="99.6%%" y="%s">%s within %s</text>`, short(max(text, top+11)), q.name, duration(q.d))
 		last = text
 	}

@@ -296,10 +296,7 @@ func Distance(a, b string, enough int) int {
 	for i := range x {
 		row[0] = i + 1
 		for j := range y {
-			cost := 1
-			if x[i] == y[j] {
-				cost = 0
-			}
+			cost := Either(x[i] == y[j], 0, 1)
 			row[j+1] = min(last[j]+cost, last[j+1]+1, row[j]+1)
 			if i > 0 && j > 0 && x[i] == y[j-1] && x[i-1] == y[j] {
 				row[j+1] = min(row[j+1], before[j-1]+1)

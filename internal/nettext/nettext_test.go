@@ -140,10 +140,7 @@ func TestSpecial(t *testing.T) {
 	for c := range 256 {
 		for at := range 8 {
 			v := uint64(0x6162636465666768)&^(0xff<<(8*at)) | uint64(c)<<(8*at)
-			want := 64
-			if isSpecial(byte(c)) {
-				want = 8*at + 7
-			}
+			want := Either(isSpecial(byte(c)), 8*at+7, 64)
 			if got := bits.TrailingZeros64(Special(v) & HighBits); got != want {
 				t.Fatalf("byte %#x at %d: bit %d, want %d", c, at, got, want)
 			}

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/qdissect/qdissect/internal/nettext"
 	"github.com/qdissect/qdissect/reassembly"
 )
 
@@ -637,10 +638,7 @@ func testPlain(t *testing.T, frame []byte) {
 // TestHopLimit: the hop limit is read in one step and header by header, of IPv4 and of IPv6.
 func TestHopLimit(t *testing.T) {
 	for name, frame := range map[string][]byte{"IPv4": ether(typeIPv4, ask4()), "IPv6": ether(typeIPv6, ask6())} {
-		at := etherHeader + 8
-		if name == "IPv6" {
-			at = etherHeader + 7
-		}
+		at := nettext.Either(name == "IPv6", etherHeader+7, etherHeader+8)
 		frame[at] = 247
 		var o Outline
 		if _, ok := o.Read(linkEthernet, frame); !ok || o.HopLimit() != 247 {

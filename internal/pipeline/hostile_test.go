@@ -26,6 +26,7 @@ import (
 	"github.com/qdissect/qdissect/internal/hostile"
 	"github.com/qdissect/qdissect/internal/mkpcap"
 	"github.com/qdissect/qdissect/internal/must"
+	"github.com/qdissect/qdissect/internal/nettext"
 	"github.com/qdissect/qdissect/internal/packet"
 	"github.com/qdissect/qdissect/reassembly"
 	"github.com/qdissect/qdissect/report"
@@ -343,10 +344,7 @@ func TestHostileTruncated(t *testing.T) {
 		var b bytes.Buffer
 		hostile.NewStage(&b, o).Speak(2)
 		whole := b.Bytes()
-		step := must.Try(7, 1)
-		if testing.Short() || raceEnabled {
-			step = 37
-		}
+		step := nettext.Either(testing.Short() || raceEnabled, 37, must.Try(7, 1))
 		last := 0
 		for n := 0; n < len(whole); n += step {
 			a := suffer(t, bytes.NewReader(whole[:n]), 1)
@@ -386,10 +384,7 @@ func TestHostileFiles(t *testing.T) {
 // TestHostileCompressed reads bombs: many MiB of zeroes behind an honest
 // capture, which are empty frames, and a window that nobody has the memory for.
 func TestHostileCompressed(t *testing.T) {
-	size := must.Try[int64](5, 128) << 20
-	if testing.Short() || raceEnabled {
-		size = 32 << 20
-	}
+	size := nettext.Either(testing.Short() || raceEnabled, 32<<20, must.Try[int64](5, 128)<<20)
 	for name, pack := range map[string]func(io.Writer) io.WriteCloser{
 		"gzip": func(w io.Writer) io.WriteCloser { return gzip.NewWriter(w) },
 		"zstd": func(w io.Writer) io.WriteCloser { return must.Get(zstd.NewWriter(w))(t) },
@@ -459,10 +454,7 @@ func watchHeap() (peak func() uint64) {
 // for the merger before they have written a batch of it, and the output is the
 // same.
 func TestSpill(t *testing.T) {
-	n := must.Try(600, 2500)
-	if raceEnabled {
-		n = 600
-	}
+	n := nettext.Either(raceEnabled, 600, must.Try(600, 2500))
 	for _, f := range hostile.Floods() {
 		if f.Name != "small-rules" {
 			continue

@@ -47,13 +47,13 @@ func (t *tcp) reads(d *dissect.Datagram) {
 	}
 }
 
-// see counts a segment of an IP packet, of a known port or one that begins or refuses a connection.
-func (t *tcp) see(ip, b []byte) {
+// see counts a segment of an IP packet, of a known port or one that begins or refuses a connection, and reports whether it answers one in the capture.
+func (t *tcp) see(ip, b []byte) (answers bool) {
 	from, to, flags := binary.BigEndian.Uint16(b), binary.BigEndian.Uint16(b[2:]), b[13]
 	// Web servers are many, and no game's: few of their segments need more than a look at a port.
 	counts := tcpPorts.Has(to) || to >= 1024 && len(t.list) < maxStreams/2
 	if asks := flags&(packet.SYN|packet.ACK) == packet.SYN; asks && !counts && !t.ports.Has(to) || !asks && flags&(packet.SYN|packet.RST) != 0 && !t.ports.Has(from) {
-		return
+		return false
 	}
 	a, z := packet.Addresses(ip)
 	src, dst := netip.AddrPortFrom(a, from), netip.AddrPortFrom(z, to)
@@ -61,7 +61,7 @@ func (t *tcp) see(ip, b []byte) {
 	case flags&(packet.SYN|packet.ACK) == packet.SYN:
 		s := t.of(dst, counts)
 		if s == nil {
-			return
+			return false
 		}
 		s.Packets++
 		if o, asked := t.opening(src, dst), (opening{client: src, server: dst}); *o != asked {
@@ -71,11 +71,11 @@ func (t *tcp) see(ip, b []byte) {
 	case flags&(packet.SYN|packet.RST) != 0:
 		s := t.of(src, false)
 		if s == nil {
-			return
+			return false
 		}
 		s.Packets++
 		if o := t.opening(dst, src); *o == (opening{client: dst, server: src}) {
-			if o.done = true; flags&packet.RST != 0 {
+			if o.done, answers = true, true; flags&packet.RST != 0 {
 				s.Refused++
 			} else {
 				s.Made++
@@ -90,6 +90,7 @@ func (t *tcp) see(ip, b []byte) {
 			s.Packets++
 		}
 	}
+	return answers
 }
 
 func (t *tcp) opening(client, server netip.AddrPort) *opening {
@@ -146,7 +147,7 @@ func (e *engine) segment(f *capture.Frame, foreign bool) error {
 	o, u := &e.decoder.outline, &e.census.sum.Unread
 	if !foreign {
 		if b := o.Payload; len(b) >= packet.LenTCP && (b[13]&(packet.SYN|packet.RST) != 0 || tcpPorts.Has(binary.BigEndian.Uint16(b)) || tcpPorts.Has(binary.BigEndian.Uint16(b[2:]))) {
-			e.census.tcp.see(o.Packet, b)
+			e.census.sides.both = e.census.tcp.see(o.Packet, b) || e.census.sides.both // so that UDP would be, too
 		}
 		if e.decoder.streams.Wants(o.Packet, o.Payload) {
 			if read, err := e.stream(f, o); read || err != nil {

@@ -275,7 +275,7 @@ func wire(n, frames, datagrams int, v4 bool) uint64 {
 
 // cut counts a datagram of which the capture has only the beginning: unread if it is not read as a message. What a server sends may then be
 // a reply.
-func (a *Aggregate) cut(src, dst netip.AddrPort, unread uint64) {
+func (a *Aggregate) cut(src, dst netip.AddrPort, t int64, unread uint64) {
 	e := a.known(&src)
 	if e == nil {
 		e, unread = a.known(&dst), 0
@@ -283,7 +283,9 @@ func (a *Aggregate) cut(src, dst netip.AddrPort, unread uint64) {
 	if e != nil {
 		h := e.v.hears()
 		h.cut++
-		h.unread += unread
+		if h.unread += unread; unread > 0 {
+			e.v.times().at(t).reply(t)
+		}
 	}
 }
 
@@ -840,7 +842,7 @@ func (a *Aggregate) Finding(f *dissect.FlowFinding) {
 	}
 	if f.Type == core.CaptureCut {
 		a.cuts++
-		a.cut(f.Src, f.Dst, 1)
+		a.cut(f.Src, f.Dst, t, 1)
 	}
 	if p := f.Protocol; p != nil && p.Split != nil && (f.Type == p.Split.Incomplete || f.Type == p.Split.Endless) {
 		if e := a.known(&f.Src); e != nil {

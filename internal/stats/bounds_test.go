@@ -31,9 +31,12 @@ func TestKindLost(t *testing.T) {
 		{0, 4, 5, 5, Possible}, {0, 3, 5, 5, ""}, {0, 4, 4, 4, ""}, {0, 9, 0, 0, ""}, // few others: once in 1/7^n
 		{0, 10, 51, 100, Likely}, {0, 10, 50, 100, ""}, {1, 10, 51, 100, ""}, // 5.1 of 10, and three times 1.58 less
 	} {
-		if got := kindLost(c.good, c.n, c.othersGood, c.others); got != c.want {
+		if got := kindLost(c.good, c.n, c.othersGood, c.others, 0, 0); got != c.want {
 			t.Errorf("%d of %d, of others %d of %d: %q, want %q", c.good, c.n, c.othersGood, c.others, got, c.want)
 		}
+	}
+	if kindLost(75, 100, 200, 200, 200, 200) != Likely || kindLost(75, 100, 200, 200, 200, 260) != "" || kindLost(75, 100, 200, 200, 90, 200) != "" {
+		t.Error("a kind of which three quarters are answered: others have to be at once, and as many of them")
 	}
 }
 

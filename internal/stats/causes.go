@@ -312,7 +312,7 @@ var causes = []Cause{
 			if x.asked() > 0 || x.isSource() {
 				return nil
 			}
-			where, known := either(x.at.Port() == 0, "it", "that port"), ""
+			where, known := either(x.at.Port() == 0, "it", "that address and port"), ""
 			if n := min(len(x.r.Servers), 3); n > 0 {
 				names := nettext.Each(x.r.Servers[:n], func(s Server) string { return s.Address })
 				known = " It has these servers: " + strings.Join(names, ", ") + either(len(x.r.Servers) > n, fmt.Sprintf(" and %d more", len(x.r.Servers)-n), "") + "."
@@ -433,14 +433,14 @@ var causes = []Cause{
 				"n", count(x.asked(), "time", "times")).with(x, "requests", &x.marks[mAsked])
 		}},
 	{ID: "cut", State: Unclear, Certainty: Certain, explains: everything,
-		Needs:  "a tenth of the messages or more are cut by the snapshot length, and something is wrong otherwise; or as many datagrams of others that may be replies are, and none came",
+		Needs:  "a tenth of the messages or more are cut by the snapshot length, and something is wrong otherwise, but for times in which nothing came and kinds that get no reply; or as many datagrams of others that may be replies are, and none came",
 		Words:  "The capture holds only the beginning of {n} of {server}: its snapshot length cut them, so whether they are right or were answered cannot be told.",
 		Advice: "Capture whole packets (tcpdump -s 0, or qdissect -i without -s).",
 		holds: func(x *facts) *proof {
 			if n := &x.f.beside; x.n > 0 && x.good+x.replies() == 0 && 10*n.n >= x.asked() {
 				return x.proof("n", count(n.n, "datagram", "datagrams")+", which may be replies,").with(x, "cut datagrams", n)
 			}
-			if x.marks[mCut].n*10 < x.asked()+x.replies() || float64(x.sum.Answered+x.sum.Late) >= goodShare*float64(x.n) {
+			if x.marks[mCut].n*10 < x.asked()+x.replies() || float64(x.sum.Answered+x.sum.Late) >= goodShare*float64(x.n) || len(x.silences) > 0 || x.ofKind() != nil {
 				return nil
 			}
 			p := x.proof("n", count(x.marks[mCut].n, "message", "messages")).with(x, "cut messages", &x.marks[mCut])
@@ -456,14 +456,19 @@ var causes = []Cause{
 			return x.proofIf(v != nil, "verdict", cmp.Or(v, new(Verdict)).Text).with(x, "replies without their request", &x.marks[mUnasked])
 		}},
 	{ID: "packets_missing", State: Unclear, Certainty: Likely, explains: everything,
-		Needs:  "a tenth of at least twenty requests or more have no reply, and at least five replies, half as large a share of all, answer requests that are not in the capture, nor went to another address or to all hosts; or twenty replies do, two fifths of all; no outage explains it",
-		Words:  "{unasked} of {replies} of {server} answer requests that are not in the capture: it lacks packets{rest}.",
+		Needs:  "a tenth of at least twenty requests or more have no reply, and at least five replies, half as large a share of all, answer requests that are not in the capture, nor went to another address or to all hosts; or twenty replies do, two fifths of all; no outage explains it; or clients that get no reply have nine tenths of what has none, and ask for challenges and return them alike",
+		Words:  "{unasked} of {replies} {server} {what} not in the capture: it lacks packets{rest}.",
 		Advice: "Look whether tcpdump dropped packets (its last lines say so; -w FILE and -B 65536 help), whether the capture is a sample, and whether some packets take another link.",
 		holds: func(x *facts) *proof {
-			return either(x.verdict(CannotTell) == nil, nil, holes(less(x.marks[mUnasked].n, x.fates[dissect.OutcomeOther].n), x.replies(), &x.sum).with(x, "replies without their request", &x.marks[mUnasked])) // the replies may answer requests to another address
+			v := x.verdict(CannotTell)
+			if v == nil {
+				return nil // the replies may answer requests to another address
+			}
+			p, m := x.proof(v.fill...), &x.marks[mUnasked]
+			return p.with(x, either(m.n > 0, "replies without their request", "requests without a reply"), either(m.n > 0, m, x.lost()))
 		}},
 	{ID: "wrong_port", State: Trouble, Certainty: Likely, explains: ofSilence,
-		Needs:  "no reply from that port, and replies from another port of the same host, which speaks what was asked; if this one sends other datagrams, it gets such as well; or the other names this one as the port of the game",
+		Needs:  "no reply from that port, and replies from another port of the same host, which speaks what was asked, and not several; if this one sends other datagrams, it gets such as well; or the other names this one as the port of the game",
 		Words:  "{server} replied to none of {n}; {other} on the same host answers {protocol}{names}.",
 		Advice: "Ask port {port}: that of queries is often not the one that players connect to. If both have to answer, start the server of this one.",
 		holds: func(x *facts) *proof {
@@ -475,7 +480,7 @@ var causes = []Cause{
 				return nil
 			}
 			asked := slices.ContainsFunc(x.kinds, func(k focusKind) bool { return k.protocol == best.protocol })
-			if !x.namedBy(best) && !(asked && (x.in > 0 || x.sent() == 0)) {
+			if !x.namedBy(best) && !(asked && (x.in > 0 || x.sent() == 0) && !x.hosted()) {
 				return nil
 			}
 			names := either(x.namedBy(best), ", and names this one as the port of the game", "")
@@ -520,15 +525,17 @@ var causes = []Cause{
 		Advice: "It restarted, changed its map, or hung: look at what it wrote at that time, and whether it restarts by itself.",
 		holds:  func(x *facts) *proof { return x.silence(true) }},
 	{ID: "hangs", State: Trouble, Certainty: Likely, explains: ofSilence,
-		Needs:  "four requests or more over TCP, connections that were accepted, and no reply at all",
+		Needs:  "four requests or more, connections over TCP to that port that were accepted, and no reply at all",
 		Words:  "No reply: {server} replied to none of {n}, although it accepted {connections}.",
 		Advice: "Something listens on that port: look whether it is that server (ss -ltnp), and whether it hangs.",
 		holds: func(x *facts) *proof {
-			if s := x.stream(); s != nil && s.Read && s.Made > 0 && x.asked() > tooFew && x.good+x.replies() == 0 {
-				return x.proof("n", count(x.asked(), "request", "requests"), "connections", count(s.Made, "connection", "connections")).
-					with(x, "requests without a reply", &x.fates[dissect.OutcomeUnanswered])
+			s := x.stream()
+			if s == nil || s.Made == 0 || x.asked() <= tooFew || x.good+x.replies() > 0 {
+				return nil
 			}
-			return nil
+			p := x.proof("n", count(x.asked(), "request", "requests"), "connections", s.accepted()).with(x, "requests without a reply", &x.fates[dissect.OutcomeUnanswered])
+			p.advice = either(s.Read, "", onlyTCP)
+			return p
 		}},
 	{ID: "no_reply", State: Trouble, Certainty: Likely, explains: ofSilence,
 		Needs:  "four requests or more, no reply at all, no ICMP error that names it, and nothing that says that one direction is missing",
@@ -536,7 +543,7 @@ var causes = []Cause{
 		Advice: "A host refuses what comes to a closed port: without an ICMP error, a firewall drops the requests or the replies, the host is off, or the server hangs. Look whether the server runs and listens on that port (ss -ulnp); a capture on the host sees requests that the host's own firewall drops.{one}",
 		holds: func(x *facts) *proof {
 			return x.proofIf(x.asked() > tooFew && x.good+x.replies() == 0,
-				"n", count(x.asked(), "request", "requests"), "one", either(x.r.Totals.Replies == 0 && !x.own, noneReplies, "")).with(x, "requests without a reply", &x.marks[mAsked])
+				"n", count(x.asked(), "request", "requests"), "one", either(x.r.Totals.Replies == 0 && !x.own, noneReplies, either(x.hosted(), " "+othersRun, ""))).with(x, "requests without a reply", &x.marks[mAsked])
 		}},
 	{ID: "wrong_protocol", State: Trouble, Certainty: Likely, explains: ofSilence,
 		Needs:  "requests of one protocol are answered, and none of at least five of another, which are a tenth of all requests or more",
@@ -553,7 +560,7 @@ var causes = []Cause{
 			return nil
 		}},
 	{ID: "kind_unanswered", State: Trouble, Certainty: Likely, explains: ofSilence,
-		Needs:  "at least five requests of one kind, or that return the challenge of the server, of which under half are answered, while others are, more than chance loses; or (possible) three or four, none of which is answered, while at least five others were, at the same time",
+		Needs:  "at least five requests of one kind, or that return the challenge of the server, of which under half are answered, while others are, more than chance loses; or at least twenty of a kind, of which under nine tenths are, while 95 % of what was sent of others is, as often and to several clients; or (possible) three or four, none of which is answered, while at least five others were, at the same time",
 		Words:  "{server} replies to {what}.",
 		Advice: "Look whether the server has that kind of query disabled or limited, and whether its long replies get through.",
 		holds: func(x *facts) *proof {
@@ -938,6 +945,11 @@ func (x *facts) another() (best *target) {
 		}
 	}
 	return best
+}
+
+// hosted reports whether so many ports of the host reply that each is of a server of its own.
+func (x *facts) hosted() bool {
+	return len(slices.DeleteFunc(slices.Clone(x.f.targets), func(t *target) bool { return t.at.Addr() != x.at.Addr() || t.marks[mData].n == 0 })) >= hosting
 }
 
 // namedBy reports whether the replies of another port name this one as that of the game.

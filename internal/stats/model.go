@@ -74,6 +74,8 @@ type Verdict struct {
 	// of is the kind of request that it is about, if it is about one; of a server that stopped, where one of its name replies now; or one of
 	// outage and otherTimes.
 	of string
+	// fill are the words of a cause that says the same.
+	fill []string
 }
 
 // Totals count the whole report. Bytes are those of the IP packets on the wire.

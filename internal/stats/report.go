@@ -458,7 +458,7 @@ func (r *reporting) gap() (from, to int64) {
 		}
 		longest, next, end = max(longest, start-end), max(next, min(longest, start-end)), stop
 	})
-	if n < 50 || longest < 10*next || longest/4 > r.a.last-r.a.first-longest { // too few to tell, or usual, or captures of different days
+	if n < 50 || longest < 10*next || longest/4 > r.a.last-r.a.first-longest && len(r.o.Made.Files) != 1 { // too few to tell, or usual, or captures of different days
 		return 0, 0
 	}
 	return from, to

@@ -396,16 +396,18 @@ func (r *reporting) neverReplied(e *entry[server]) {
 		does, odd := r.sends(e)
 		text += either(v.says() != "", "", cmp.Or(does, ", and nothing"+either(r.Totals.Unknown > 0, " that is recognised", "")+" shows that a server is there"))
 		advice = either(odd && v.says() == "", causeOf("unknown_replies").Advice, advice)
-		if i := slices.IndexFunc(r.servers, func(o *entry[server]) bool { return o.addr() == e.addr() && o.v.replies > 0 }); i >= 0 {
-			text = said + ", and the same host replies at " + r.address(r.servers[i]) + r.named(&r.servers[i].v)
-			if speaks := r.speaks(&r.servers[i].v); slices.ContainsFunc(v.kinds[:], func(k asked) bool { return k.kind > 0 && speaks[r.a.kinds[k.kind-1].protocol] }) {
-				advice = "The port for queries is often another one than that of players: ask " + r.address(r.servers[i]) + "; if both have to answer, start the server of this one."
+		if list := slices.DeleteFunc(slices.Clone(r.servers), func(o *entry[server]) bool { return o.addr() != e.addr() || o.v.replies == 0 }); len(list) > 0 {
+			text = said + ", and the same host replies at " + r.address(list[0]) + r.named(&list[0].v) + either(len(list) > 1, " and at "+count(uint64(len(list)-1), "other port", "other ports"), "")
+			if speaks := r.speaks(&list[0].v); len(list) >= hosting {
+				advice = othersRun
+			} else if slices.ContainsFunc(v.kinds[:], func(k asked) bool { return k.kind > 0 && speaks[r.a.kinds[k.kind-1].protocol] }) {
+				advice = "The port for queries is often another one than that of players: ask " + r.address(list[0]) + "; if both have to answer, start the server of this one."
 			}
 		}
 		for s := range each(r.o.Streams) {
-			if v.says() == "" && s.Read && s.Made > 0 && keyOf(s.Server.Addr(), s.Server.Port()) == e.key {
-				text = said + fmt.Sprintf(", although it accepted %s", count(s.Made, "connection", "connections"))
-				advice = causeOf("hangs").Advice
+			if v.says() == "" && s.Made > 0 && keyOf(s.Server.Addr(), s.Server.Port()) == e.key {
+				text = said + ", although it accepted " + s.accepted()
+				advice = either(s.Read, causeOf("hangs").Advice, onlyTCP)
 			}
 		}
 	}
@@ -484,13 +486,13 @@ func (r *reporting) unwell() {
 			o, when = Outcome{Answered: less(c.requests, c.unanswered), Unanswered: c.unanswered}, " at times without a flood, a crowd or a greedy client"
 			good, n = o.Answered, o.Answered+o.Unanswered
 		}
-		if p, c := holes(less(v.unasked, v.fates[dissect.OutcomeOther]), v.replies, &o), causeOf("packets_missing"); p != nil && !down &&
+		if p, c := cmp.Or(holes(less(v.unasked, v.fates[dissect.OutcomeOther]), v.replies, &o), r.elsewise(e)), causeOf("packets_missing"); p != nil && !down &&
 			!slices.ContainsFunc(r.servers, func(o *entry[server]) bool { return r.toAll(o) || o.v.heard != nil && o.v.heard.from == e.key }) { // whose requests it answers
 			if r.a.steps.n == 0 && r.misled(e) {
 				continue
 			}
 			r.say(Verdict{
-				Kind: CannotTell, Certainty: c.Certainty, Server: r.address(e), From: instant(from), To: instant(to), Text: "Cannot tell: " + c.fill(c.Words, p, r.address(e)+r.named(v)), Advice: c.Advice,
+				Kind: CannotTell, Certainty: c.Certainty, Server: r.address(e), From: instant(from), To: instant(to), Text: "Cannot tell: " + c.fill(c.Words, p, r.address(e)+r.named(v)), Advice: c.Advice, fill: p.fill,
 				Evidence: Evidence{{"replies_without_request", float64(v.unasked)}, {"replies", float64(v.replies)}, {"requests", float64(o.replied() + o.Unanswered)}, {"unanswered", float64(o.Unanswered)}},
 			})
 			continue
@@ -543,7 +545,7 @@ func (r *reporting) misled(e *entry[server]) bool {
 		return c.requests > 0 && c.strange != nil && c.strange.unasked == c.replies && c.strange.first > c.first && c.strange.first-c.first < int64(time.Second) && c.distinctServers() == 1
 	})
 	n := nearest(totalOf(list, func(c *entry[client]) float64 { return float64(c.v.replies) }))
-	if 2*n < e.v.unasked {
+	if n == 0 || 2*n < e.v.unasked {
 		return false
 	}
 	slices.SortFunc(list, byRequests)
@@ -566,7 +568,21 @@ func holes(unasked, replies uint64, o *Outcome) *proof {
 		return nil
 	}
 	rest := either(lost > 0, fmt.Sprintf(", and the %s of %s without a reply may have had one", number(o.Unanswered), count(n, "request", "requests")), "")
-	return &proof{fill: []string{"unasked", number(unasked), "replies", count(replies, "reply", "replies"), "rest", rest}}
+	return &proof{fill: []string{"unasked", number(unasked), "replies", count(replies, "reply", "replies") + " of", "what", "answer requests that are", "rest", rest}}
+}
+
+// elsewise returns the words for clients that get no reply in the capture, although they ask for challenges and return them alike, as only those do who get
+// them; nil if there are none, or others are not answered either.
+func (r *reporting) elsewise(e *entry[server]) *proof {
+	list, lost := r.a.clientsOf(e, func(c *client) bool { return c.silenced() && c.requests >= leastErrors }), e.v.fates.missed()
+	own := nearest(totalOf(list, func(c *entry[client]) float64 { return float64(c.v.requests) }))
+	if lost < leastWell || 10*own < 9*lost || !slices.ContainsFunc(e.v.kinds[:], func(k asked) bool {
+		o := &r.a.kinds[max(k.kind, 1)-1]
+		return k.kind > 0 && k.bad >= leastIgnored && 3*o.madeUp >= o.fates.missed() && 3*o.madeUp <= 2*o.fates.missed()
+	}) {
+		return nil
+	}
+	return &proof{fill: []string{"unasked", number(own), "replies", count(e.v.requests, "request", "requests") + " to", "what", "are of addresses that return its challenges, and the replies to these are", "rest", ""}}
 }
 
 // leastMutes is from how many addresses that never return a challenge on these are rather forged than of old clients, with ten times as many
@@ -736,7 +752,7 @@ func (r *reporting) unwellKind(e *entry[server], most bool, out uint64) {
 		}
 		var which []string
 		var times lived
-		var n, heard, good, all uint64
+		var n, heard, good, all, alike, sent uint64
 		for o := range each(list) {
 			if o.of.protocol != k.of.protocol {
 				continue
@@ -747,14 +763,19 @@ func (r *reporting) unwellKind(e *entry[server], most bool, out uint64) {
 				n, heard = n+o.n, heard+o.heard
 				times.reach(&o.lived)
 			} else {
-				good, all = good+o.heard, all+o.n
+				good, all, sent = good+o.heard, all+o.n, sent+uint64(o.requests)
+				alike = max(alike, either(most && 10*o.heard >= 9*o.n, o.n, 0)) // else all of them are told
 			}
 		}
-		sure, when := kindLost(k.heard, k.n-min(out, k.n-k.heard), good, all), " in "+r.span(times.first, times.last)
+		sure, when, only := kindLost(k.heard, k.n-min(out, k.n-k.heard), good, all, alike, sent), " in "+r.span(times.first, times.last), ""
+		if heard > 0 { // those without a reply came then
+			when, only = " in "+r.span(v.first, v.last), either(times.last-times.first < (v.last-v.first)/2, fmt.Sprintf("; all without one came from %s to %s", r.clock(times.first), r.clock(times.last)), "")
+		}
 		if died, others, answered := v.died(k.asked); died {
 			k.n, k.heard, n, heard, good, all = uint64(k.bad), 0, uint64(k.bad), 0, answered, others
 			which, when = []string{"0 % of " + number(n) + " " + k.of.many() + " from " + r.clock(k.first) + " on, after it had answered " + number(uint64(k.good))}, ""
-			sure = kindLost(0, n, good, all)
+			only = ""
+			sure = kindLost(0, n, good, all, 0, 0)
 		}
 		between, lost := false, uint64(0) // others were answered then, or none of them was lost, so that it was no outage
 		v.times().in(func(from, to int64, p *pulse) {
@@ -766,7 +787,7 @@ func (r *reporting) unwellKind(e *entry[server], most bool, out uint64) {
 			continue
 		}
 		what := strings.Join(which, " and ")
-		text, advice := fmt.Sprintf("Not answered: %s%s replies to %s%s, and to %s of others", r.address(e), r.named(v), what, when, percent(float64(good)/float64(all))), causeOf("kind_unanswered").Advice
+		text, advice := fmt.Sprintf("Not answered: %s%s replies to %s%s, and to %s of others", r.address(e), r.named(v), what, when, percent(float64(good)/float64(all)))+only, causeOf("kind_unanswered").Advice
 		if 2*v.fates[dissect.OutcomeRefused] > n-heard {
 			text, advice = text+"; ICMP says: "+v.says(), "The sender of the ICMP errors says why: look at its rules; qdissect why "+r.address(e)+" names it."
 		}
@@ -825,10 +846,13 @@ func (r *reporting) several(e *entry[server], kind uint16) bool {
 	})) > 1
 }
 
-// kindLost says how sure it is that of n requests of a kind fewer are answered than of others: not at all if that may be an accident.
-func kindLost(good, n, othersGood, others uint64) Certainty {
-	share := float64(othersGood) / float64(max(others, 1))
+// kindLost says how sure it is that of n requests of a kind fewer are answered than of others: not at all if that may be an accident. If half are, others
+// have to be, nearly all, of a kind that is asked as often and so at the same time, as each sending of others is.
+func kindLost(good, n, othersGood, others, alike, sent uint64) Certainty {
+	share, many := float64(othersGood)/float64(max(others, 1)), float64(othersGood)/float64(max(sent, others, 1))
 	switch lost := (float64(less(others, othersGood)) + 1) / float64(others+2); {
+	case n >= leastWell && float64(good) < wellShare*float64(n) && many >= 0.95 && 20*alike >= 19*n && !maybeWell(good, n, many) && float64(n-good) > 3*(1-many)*float64(n):
+		return Likely
 	case n < leastErrors || share <= kindShare || float64(good) >= kindShare*float64(n):
 	case n >= kindLeast && !maybeWell(good, n, share):
 		return Likely
@@ -904,7 +928,7 @@ func (r *reporting) ignored() {
 	by := r.unanswered()
 	for _, e := range r.servers {
 		list := by[e]
-		if len(list) == 0 {
+		if len(list) == 0 || r.elsewise(e) != nil {
 			continue
 		}
 		c := list[0]

@@ -101,7 +101,39 @@ func TestTroubles(t *testing.T) {
 		{"a kind is lost by chance", func(f *film) {
 			replied := lossy(.7)
 			f.dies(150, func(i int) bool { return i < 40 || replied(0, 0) })
-		}, "", "", "after it had"},
+		}, "Not answered: .* replies to 62 % of 120 a2s rules requests .* and to 100 % of others", "", "after it had"},
+		{"a kind is lost at some clients", func(f *film) { f.dies(150, func(i int) bool { return i%12 > 2 }) }, "Not answered: .* replies to 75 % of 120 a2s rules requests in 119.8 s .* and to 100 % of others", "replies to 75 % of 120 a2s rules requests", "Nothing unusual"},
+		{"an outage in a capture of beginnings", func(f *film) {
+			f.snap = 96
+			f.people(func(_ int, at float64) bool { return at < 40 || at >= 60 })
+			f.long(240, func(i, _ int) bool { return i >= 80 && i < 120 })
+		}, "Down: .*did not reply for 2[01].*none of [0-9]+ requests", "did not reply from 22:1", "Cannot tell"},
+		{"a kind without a reply in one", func(f *film) {
+			f.snap = 96
+			f.dies(150, func(int) bool { return false })
+		}, "Not answered: .*0 % of 120 a2s rules requests .* and to 100 % of others", "replies to 0 % of 120", "Cannot tell"},
+		{"the replies to some take another link", func(f *film) {
+			for i := range 240 {
+				at, from, c := float64(i)/2, askers(i%20), uint32(1000+i%20)
+				if i%2 == 0 {
+					f.visit(at, from, filmServer, c, infoReply("Old town"))
+				} else {
+					f.udp(at, from, filmServer, askInfo)
+					f.udp(at+.05, from, filmServer, askInfo+le(c))
+				}
+			}
+			f.goesOn(150)
+		}, "Cannot tell: 240 of 480 requests to .* are of addresses that return its challenges, and the replies to these are not in the capture", "^240 of 480 requests to ", "Not answered"},
+		{"TCP passes and UDP does not", func(f *film) {
+			f.unanswered(60, filmServer)
+			f.connected(12, 27015, 2, 18, 16)
+		}, "No reply: .* 60 requests .*although it accepted 12 connections over TCP", "although it accepted 12 connections over TCP", "one direction"},
+		{"one of the servers of a host is off", func(f *film) {
+			f.unanswered(40, filmServer)
+			for i := range uint16(3) {
+				f.answered(40, to(27016+i))
+			}
+		}, "the same host replies at 198.51.100.10:2701[678] .*and at 2 other ports", "^No reply: ", "on the same host"},
 		{"all die", func(f *film) { f.dies(80, func(i int) bool { return i < 80 }) }, "Down: ", "", "after it had"},
 		{"the first packet of each is lost, and the others are not", func(f *film) {
 			for i := range 240 {

@@ -129,15 +129,15 @@ func (r *reporting) isCut(v Verdict) bool {
 		return false
 	}
 	s := &r.servers[i].v
-	n, of := s.heard.unread, s.requests+s.replies                               // what was read is known to have come
-	unreturned := v.Kind == ForgedFlood && slices.Contains(v.Because, noneCame) // the challenge may be in what is cut
-	if unreturned || v.Kind == Unwell || v.Kind == LongRepliesLost {
+	n, of := s.heard.unread, s.requests+s.replies                                                                // what was read is known to have come
+	unreturned := v.Kind == ForgedFlood && slices.Contains(v.Because, noneCame)                                  // the challenge may be in what is cut
+	if unreturned || v.Kind == Unwell && v.Evidence.of("requests_of_others") == 0 || v.Kind == LongRepliesLost { // of a kind, what was read was answered
 		n = s.heard.cut
 	}
 	if v.Kind == LongRepliesLost {
 		of = s.incomplete
 	}
-	return 10*n >= of && (unreturned || slices.Contains([]string{ServerDown, DropsUnderLoad, NoReplies, LongRepliesLost, Unwell}, v.Kind))
+	return 10*n >= of && (unreturned || slices.Contains([]string{DropsUnderLoad, NoReplies, LongRepliesLost, Unwell}, v.Kind))
 }
 
 // ranks are the kinds of verdicts, worst first.

@@ -86,6 +86,11 @@ func (s *Stream) tries() string {
 	return fmt.Sprintf("%s tried: %s made, %s refused, %s unanswered", count(s.Tried, "connection", "connections"), number(s.Made), number(s.Refused), number(less(s.Tried, s.Made+s.Refused)))
 }
 
+// accepted says how many connections were made, which are over TCP as the requests are if they are read.
+func (s *Stream) accepted() string {
+	return count(s.Made, "connection", "connections") + either(s.Read, "", " over TCP")
+}
+
 // fill returns the values of a cause.
 func (s *Stream) fill() []string {
 	return []string{"bad", number(less(s.Tried, s.Made)), "n", count(s.Tried, "connection", "connections"), "refused", number(s.Refused), "unanswered", number(less(s.Tried, s.Made+s.Refused))}
@@ -97,6 +102,9 @@ func (x *facts) stream() *Stream {
 		return s.Server.Addr() == x.at.Addr() && (x.at.Port() == 0 || s.Server.Port() == x.at.Port())
 	})
 }
+
+// hosting is how many ports of a host reply if each is of a server of its own, and none is that for the queries of another.
+const hosting = 3
 
 // maxAnswers is how many ports of an address are answered for.
 const maxAnswers = 4
@@ -207,9 +215,11 @@ var overTCP = strings.NewReplacer(partsLost, segmentsLost, "Packets get lost on 
 const (
 	noneReplies  = " No reply of any server is in the capture: perhaps it holds one direction only."
 	sharedAdvice = "So many at once: look at the network, the firewall or the provider in front of them, and at the link of those who ask."
+	othersRun    = "Other servers of that host reply: look whether this one runs, and at its port."
 	hostAdvice   = "All of one host: look whether it was restarted or overloaded, and at its link and its firewall."
 	pathAdvice   = "Packets get lost on the way or are dropped: look at the load of the server, at limits of its queries and of its firewall, and at the path to it."
 	partsLost    = "Something on the path drops large packets, or several at once: check the MTU and the limits of firewalls, and capture whole packets without a filter for a port."
+	onlyTCP      = "TCP to that port passes and UDP does not: let UDP pass in firewalls and port forwardings, and look whether the server listens for it (ss -ulnp)."
 	segmentsLost = "TCP sends again what gets lost on the way, so it is the capture that lacks it: capture on the host of the server, whole packets and all of them."
 )
 

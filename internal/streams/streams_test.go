@@ -14,6 +14,7 @@ import (
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/minecraftjava"
 	"github.com/qdissect/qdissect/internal/must"
+	"github.com/qdissect/qdissect/internal/nettext"
 	"github.com/qdissect/qdissect/internal/streams"
 )
 
@@ -93,10 +94,7 @@ func heard(t testing.TB, list []segment) string {
 		if len(d.Payload)+len(d.Findings) == 0 { // a reply begins
 			return nil
 		}
-		arrow := ">"
-		if d.FromServer {
-			arrow = "<"
-		}
+		arrow := nettext.Either(d.FromServer, "<", ">")
 		fmt.Fprintf(&b, "%s %q", arrow, d.Payload)
 		if d.Missing > 0 {
 			fmt.Fprintf(&b, " without %d", d.Missing)

@@ -188,10 +188,7 @@ next:
 
 // secretOr returns the offset of a value, or -1 if it is not secret.
 func secretOr(s string, from, to int) int {
-	if nettext.SecretSetting("password", s[from:to]) {
-		return from
-	}
-	return -1
+	return nettext.Either(nettext.SecretSetting("password", s[from:to]), from, -1)
 }
 
 // has reports whether s has an ASCII word at i, compared without case.

@@ -351,11 +351,7 @@ func (c *cell) after() place {
 // read reads one cell.
 func (t *table) read(r *dissect.Reader, c *cell, f *dissect.Field) string {
 	goTo(r, c.at)
-	suf := 0
-	if c.nul {
-		suf = 1
-	}
-	return r.Span(f, 0, 0, int(c.len), suf)
+	return r.Span(f, 0, 0, int(c.len), core.Bit[int](c.nul))
 }
 
 // cellText returns the bytes of a cell.
