@@ -15,6 +15,7 @@ import (
 	"github.com/qdissect/qdissect/dissect/internal/finding"
 	"github.com/qdissect/qdissect/internal/core"
 	"github.com/qdissect/qdissect/internal/must"
+	"github.com/qdissect/qdissect/internal/nettext"
 )
 
 var update = flag.Bool("update", false, "rewrite testdata/pairing.txt")
@@ -198,10 +199,7 @@ func (f *fake) protocol(name string, options []string) *dissect.Protocol {
 			q.TooOften, q.Most, q.Within = declare(o, "%d"), 3, 6*time.Second
 		case "named":
 			q.Named = func(request, reply *dissect.MessageType) *dissect.MessageType {
-				if request == f.ask2 && reply == f.say {
-					return f.say2
-				}
-				return nil
+				return nettext.Either(request == f.ask2 && reply == f.say, f.say2, nil)
 			}
 		case "family":
 			p.Family = "fakes"

@@ -26,6 +26,7 @@ import (
 	"github.com/qdissect/qdissect/internal/core"
 	"github.com/qdissect/qdissect/internal/mkpcap"
 	"github.com/qdissect/qdissect/internal/must"
+	"github.com/qdissect/qdissect/internal/nettext"
 	"github.com/qdissect/qdissect/internal/pipeline"
 	"github.com/qdissect/qdissect/report"
 )
@@ -110,11 +111,7 @@ func (c *testCase) record(t *testing.T, form string) []byte {
 	request(false)
 	for _, d := range c.Datagrams {
 		b := must.Get(os.ReadFile(filepath.Join(root, filepath.FromSlash(d.File))))(t)
-		dir := "s2c"
-		if c.Proto == "master-valve" && c.Case == "quit" {
-			dir = "c2s"
-		}
-		send(dir, b)
+		send(nettext.Either(c.Proto == "master-valve" && c.Case == "quit", "c2s", "s2c"), b)
 	}
 	request(true)
 	must.Do(t, w.Err())

@@ -23,6 +23,7 @@ import (
 	"github.com/qdissect/qdissect/dissect/internal/quake"
 	"github.com/qdissect/qdissect/dissect/internal/wire"
 	"github.com/qdissect/qdissect/internal/core"
+	"github.com/qdissect/qdissect/internal/nettext"
 )
 
 // Protocol returns the declaration of the protocol for an analyzer.
@@ -96,15 +97,9 @@ func Detect(b []byte) dissect.Verdict {
 		return dissect.No
 	}
 	if i := command(b[:n]); i >= 0 {
-		if n == len(b) {
-			return dissect.Likely
-		}
-		return dissect.Certain
+		return nettext.Either(n == len(b), dissect.Likely, dissect.Certain)
 	}
-	if n == len(b) {
-		return dissect.No
-	}
-	return dissect.Possible
+	return nettext.Either(n == len(b), dissect.No, dissect.Possible)
 }
 
 // command returns the index of the command with a word, or -1 if there is none. The

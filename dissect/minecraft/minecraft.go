@@ -564,10 +564,7 @@ func detectRequest(b []byte) dissect.Verdict {
 	rest := b[gamespy.RequestHead:]
 	switch {
 	case b[2] == gamespy.TypeHandshake:
-		if len(rest) == 0 || len(rest) == 4 && string(b[3:gamespy.RequestHead]) != "\x00\x00\x00\x00" {
-			return dissect.Likely
-		}
-		return dissect.Possible
+		return nettext.Either(len(rest) == 0 || len(rest) == 4 && string(b[3:gamespy.RequestHead]) != "\x00\x00\x00\x00", dissect.Likely, dissect.Possible)
 	case b[2] != gamespy.TypeQuery:
 		return dissect.No
 	}

@@ -28,6 +28,7 @@ import (
 	"github.com/qdissect/qdissect/dissect/internal/quake"
 	"github.com/qdissect/qdissect/dissect/internal/wire"
 	"github.com/qdissect/qdissect/internal/core"
+	"github.com/qdissect/qdissect/internal/nettext"
 )
 
 var catalog = dissect.NewCatalog("quake2")
@@ -199,10 +200,7 @@ func (m *InfoReply) AppendSummary(dst []byte) []byte {
 // AppendSummary gives the number and the versions.
 func (m *Challenge) AppendSummary(dst []byte) []byte {
 	dst = style.Text(dst, "", m.Challenge)
-	before := "  protocol "
-	if len(m.Protocols) > 1 {
-		before = "  protocols "
-	}
+	before := nettext.Either(len(m.Protocols) > 1, "  protocols ", "  protocol ")
 	for _, p := range m.Protocols {
 		dst = wire.Number(dst, before, p)
 		before = ", "
@@ -483,11 +481,7 @@ func (d *decoder) readFacts(r *dissect.Reader) {
 	i.Facts = wire.Records(r, fFacts, fFact, i.Facts, more, func() dissect.KeyValue {
 		kv := dissect.KeyValue{Key: r.Delimited(fFactKey, 2, "\\\n\x00", 0)}
 		if r.HasPrefix(`\\`) {
-			f := fFactText
-			if kv.Key == "n" {
-				f = fFactName
-			}
-			kv.Value = r.Delimited(f, 2, "\\\n\x00", 0)
+			kv.Value = r.Delimited(nettext.Either(kv.Key == "n", fFactName, fFactText), 2, "\\\n\x00", 0)
 		}
 		return kv
 	})
@@ -518,10 +512,7 @@ func beforeSettings(b []byte) int {
 		}
 	}
 	line, _, _ := bytes.Cut(b[n:], []byte("\n"))
-	if bytes.Count(line, []byte(`\`)) < 2 {
-		return -1
-	}
-	return n
+	return nettext.Either(bytes.Count(line, []byte(`\`)) < 2, -1, n)
 }
 
 // decodeStatus reads a status after n bytes of something else.

@@ -20,6 +20,7 @@ import (
 
 	"github.com/qdissect/qdissect/internal/jsonl"
 	"github.com/qdissect/qdissect/internal/must"
+	"github.com/qdissect/qdissect/internal/nettext"
 )
 
 // lines returns the output of a capture with n messages.
@@ -969,10 +970,7 @@ func TestDiffPacketFindings(t *testing.T) {
 			must.Do(t, os.WriteFile(path, []byte(message+end+"\n"), 0o666))
 		}
 		r, _, err := Diff(a, b, Rules{Conversation: true}, 0, nil)
-		want := ""
-		if c.want != "" {
-			want = "frame 1 a2s info_reply  a > b\n" + c.want + "\n"
-		}
+		want := nettext.Either(c.want != "", "frame 1 a2s info_reply  a > b\n"+c.want+"\n", "")
 		if err != nil || string(r.AppendText(nil, "")) != want {
 			t.Errorf("%v\n%swant\n%s", err, r.AppendText(nil, ""), want)
 		}

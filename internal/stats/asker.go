@@ -113,14 +113,15 @@ func (r *reporting) findVictims() {
 		// Of a network that is a victim, only those count by themselves that are asked for far more often than others.
 		slices.SortFunc(nets[p], byRequests)
 		often := leastVictims * nets[p][len(nets[p])/2].v.requests
-		x := victim{who: r.network(p), doubtful: true}
+		x, shared := victim{who: r.network(p), doubtful: true}, true // by people behind the addresses of a NAT
 		for _, c := range nets[p] {
 			if c.v.requests < often {
 				x.clients = append(x.clients, c)
 				x.add(&c.v)
-				x.doubtful = x.doubtful && c.v.mayBeReal()
+				x.doubtful, shared = x.doubtful && c.v.mayBeReal(), shared && c.v.least > lowPorts && c.v.refused == 0
 			}
 		}
+		x.doubtful = x.doubtful || shared && x.servers < leastReflectors && x.rate() < 5*eventLeast
 		near := p.Addr().IsPrivate() && slices.ContainsFunc(r.servers, func(e *entry[server]) bool { return p.Contains(e.addr()) }) // a LAN party
 		if !near && len(x.clients) >= leastVictims && x.out >= leastFactor*x.in && x.requests >= leastOften && x.rate() >= leastRate {
 			r.victims = append(slices.DeleteFunc(r.victims, func(v victim) bool { return slices.Contains(x.clients, v.clients[0]) }), x)
@@ -515,7 +516,7 @@ func (r *reporting) tooOften() {
 		who := either(len(g.clients) > 1, fmt.Sprintf("%s clients (%s and others) ask", number(uint64(len(g.clients))), sources[0]), sources[0]+" asks")
 		n := float64(len(g.clients))
 		questions := totalOf(g.clients, func(c *entry[client]) float64 { return c.v.asksFor() }) / n * g.requests
-		alike, fast := n >= mostGreedy && alikeClients(g.clients), questions >= programOften*seconds*n
+		alike, fast, lent := n >= mostGreedy && alikeClients(g.clients), questions >= programOften*seconds*n, g.lent() != ""
 		host := len(g.clients) > 1 && g.clients[0].addr().Is6() && len(hostsOf(g.clients)) == 1 && !netOf(g.servers[0].addr(), 64).Contains(g.clients[0].addr())
 		if net := r.network(netOf(g.clients[0].addr(), 64)); host {
 			who, alike = fmt.Sprintf("%s addresses of %s, probably one host, ask", number(uint64(len(g.clients))), net), false
@@ -538,7 +539,7 @@ func (r *reporting) tooOften() {
 		}
 		if alike && g.real && !fast {
 			v.Advice = "Ask who makes the program to let it ask less often: a limit per address keeps its users from the server."
-		} else if alike {
+		} else if alike && !lent {
 			v.Because = []string{"botnet: all ask the same at the same pace"}
 			v.Evidence = append(v.Evidence, Number{"botnet", 1})
 		}
@@ -546,6 +547,10 @@ func (r *reporting) tooOften() {
 			if v.Certainty, v.Doubt = Possible, "this request needs no proof: the address may be forged, and then it is the victim"; r.o.OneSided {
 				v.Doubt = "replies, which are not in the capture, would tell: the address may be forged, and then it is the victim"
 			}
+		}
+		if lent && !tcp {
+			v.Certainty, v.Doubt = Possible, "a capture at one of these addresses would tell whether it asks"
+			v.Advice = "Do not block these addresses: limit requests without a challenge per address, and let those pass that carry one."
 		}
 		if len(servers) == 1 {
 			v.Server = servers[0]
@@ -588,6 +593,16 @@ func (g *group) accepted() bool {
 	return g.real && !slices.ContainsFunc(g.clients, func(c *entry[client]) bool { return c.v.proven > 0 })
 }
 
+// lent says that clients return few of the challenges that they get: somebody else may ask in the names of people who do.
+func (g *group) lent() string {
+	sum := func(of func(c *client) uint64) uint64 {
+		return nearest(totalOf(g.clients, func(c *entry[client]) float64 { return float64(of(&c.v)) }))
+	}
+	returned, given := sum(func(c *client) uint64 { return c.proven }), sum(func(c *client) uint64 { return c.challenged })
+	text := either(len(g.clients) == 1, "It returns %s of the %s that it got: either it asks too often, or somebody asks in its name.", "They return %s of the %s that they got: either they ask too often, or somebody asks in their names.")
+	return either(g.real && returned > 0 && 4*returned < given, fmt.Sprintf(text, number(returned), count(given, "challenge", "challenges")), "")
+}
+
 // proof says whether the addresses are real.
 func (g *group) proof(alike, fast, tcp, oneSided bool) string {
 	one := len(g.clients) == 1
@@ -596,6 +611,8 @@ func (g *group) proof(alike, fast, tcp, oneSided bool) string {
 	switch {
 	case tcp:
 		return "That is over TCP, which proves addresses."
+	case g.lent() != "":
+		return g.lent()
 	case g.real && alike:
 		return sure + ". All do the same at the same pace: " + either(fast, "a botnet, or one program on many machines.", "one program on many machines, such as a list of servers that people keep open, or a botnet.")
 	case oneSided && !g.real:

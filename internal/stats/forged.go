@@ -58,7 +58,10 @@ func (r *reporting) floods() {
 		switch {
 		case ev.nature == unreturning:
 			soon := r.a.last-ev.from < int64(time.Second)/2
-			v.Certainty, v.Doubt = either(soon, Likely, Certain), either(soon, "a longer capture: clients may return a challenge after the end of this one", "")
+			if again := ev.requests >= 2.5*ev.sources && ev.level() <= 1.1*ev.sources; soon || again {
+				v.Certainty, v.Doubt = Likely, either(soon, "a longer capture: clients may return a challenge after the end of this one", "a capture at one of these addresses, which shows whether it asks")
+				why = either(again, "None came back with the challenge that it was given, nor do clients from before challenges, or whom no reply reaches.", why)
+			}
 			v.Because = []string{noneCame}
 			which := either(r.madeUp(ev, ev.kinds[0]), "with made-up ones", "without one")
 			v.Advice = r.limitAdvice(ev, "The server asks for a challenge, so the flood gets little back; limit requests "+which+" "+whose+" (qdissect rules prints the rule).")

@@ -624,6 +624,13 @@ func TestVerdictsNeed(t *testing.T) {
 				x.proof, x.outcome = dissect.Unreturned, dissect.OutcomeChallenged
 			}
 		}), []string{`possible Not answered: 198.51.100.10:27015 answers only 44 %`, `the capture may end before their clients return it`}, "Forged"},
+		{"in the names of players", both(open(300), sent(300, 20, 10, func(i int, x *made) { x.from, x.proof = person(i%40), dissect.Proven }), sent(5700, 20, 190, func(i int, x *made) {
+			x.from, x.proof, x.outcome = person(i%40), dissect.Vouched, dissect.OutcomeChallenged
+		})), []string{`possible Greedy: 40 clients`, `They return `, `or somebody asks in their names`, `let those pass that carry one`}, "the addresses are real"},
+		{"thirty old clients, once a second", both(evening(60), flood(1800, 30, dissect.Unreturned, func(i int, x *made) { x.from = somebody(i % 30) })), []string{`likely Forged flood at 198.51.100.10:27015: 1,8`, `nor do clients from before challenges`}, ""},
+		{"proxies of one network", sent(2400, 0, 40, func(i int, x *made) {
+			x.from, x.back, x.port = fmt.Sprint("141.101.64.", 1+i%8), 300, uint16(1024+i*7919%64000)
+		}), []string{`possible Reflection at 141.101.64.0/24`, `or they ask too often themselves`}, "in its name"},
 		{"forty milliseconds of a flood", flood(160, 4000, dissect.Unreturned, nil), []string{`likely Forged flood at 198.51.100.10:27015: 160 p`}, ""},
 		{"forty who keep a list open that asks two things", sent(4800, 0, 80, func(i int, x *made) { x.from, x.hops, x.of = somebody(i/2%40), 63, i%2 }), []string{quiet}, ""},
 		{"thirty neighbours look for a game", sent(300, 0, 30, func(i int, x *made) { x.from, x.to, x.back = fmt.Sprint("192.168.1.", 20+i%30), "192.168.1.5", 700 }), []string{quiet}, ""},
