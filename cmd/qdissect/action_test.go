@@ -132,8 +132,7 @@ func TestAction(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("the paths of this test are not those of bash")
 	}
-	program, err := exec.LookPath("qdissect") // this test, by TestMain
-	must.Do(t, err)
+	program := must.Get(exec.LookPath("qdissect"))(t) // this test, by TestMain
 	workspace := t.TempDir()
 	caps := filepath.Join(workspace, "sub", "my caps")
 	must.Do(t, os.MkdirAll(caps, 0o700))

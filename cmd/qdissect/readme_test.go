@@ -22,11 +22,9 @@ import (
 // print. "…" as the last line stands for the rest. It also checks that docs/protocols.md has every protocol
 // and docs/README.md every page.
 func TestReadme(t *testing.T) {
-	root, err := filepath.Abs(filepath.Join("..", ".."))
-	must.Do(t, err)
+	root := must.Get(filepath.Abs(filepath.Join("..", "..")))(t)
 	page := filepath.Join(root, "README.md")
-	b, err := os.ReadFile(page)
-	must.Do(t, err)
+	b := must.Get(os.ReadFile(page))(t)
 	var is strings.Builder
 	lines, shown := strings.SplitAfter(string(b), "\n"), 0
 	for n := 0; n < len(lines); n++ {
@@ -74,8 +72,7 @@ func TestReadme(t *testing.T) {
 			t.Errorf("docs/protocols.md lacks %s", p.Name)
 		}
 	}
-	index, err := os.ReadFile(filepath.Join(root, "docs", "README.md"))
-	must.Do(t, err)
+	index := must.Get(os.ReadFile(filepath.Join(root, "docs", "README.md")))(t)
 	pages := must.Get(filepath.Glob(filepath.Join(root, "docs", "*.md")))(t)
 	for _, p := range pages {
 		if name := filepath.Base(p); name != "README.md" && !strings.Contains(string(index), "]("+name+")") {

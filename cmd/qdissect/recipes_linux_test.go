@@ -135,8 +135,7 @@ func TestRecipes(t *testing.T) {
 func recipesFiles(t *testing.T, root, dir string) {
 	t.Helper()
 	source := filepath.Join(root, "testdata", "pcaps", "a2s", "source.pcap")
-	b, err := os.ReadFile(source)
-	must.Do(t, err)
+	b := must.Get(os.ReadFile(source))(t)
 	names := []string{"server.pcap", "x.pcap", "night.pcapng", "bug.pcapng", "evening.pcapng", "captures/1.pcap", "before.pcap", "after.pcap"}
 	for _, name := range names {
 		name = filepath.Join(dir, name)

@@ -847,6 +847,7 @@ func paused(n int) func(*film) {
 		s.heard = false
 		s.ask(n, stagedHost, askInfo)
 		s.at(onHost, "nft delete table inet t0")
+		s.heard = true
 		s.ask(30, stagedHost, askInfo)
 		s.end()
 	}
