@@ -1,6 +1,7 @@
 package reassembly
 
 import (
+	"cmp"
 	"hash/crc32"
 	"slices"
 	"time"
@@ -144,10 +145,7 @@ func (v *Set) Frames() []uint64 { return v.s.frames }
 // Missing appends the missing indexes to dst: those below the total or, if it is unknown,
 // below the highest index present.
 func (v *Set) Missing(dst []int) []int {
-	end := v.Total()
-	if end == 0 {
-		end = int(v.s.reach)
-	}
+	end := cmp.Or(v.Total(), int(v.s.reach))
 	for i, next := 0, 0; i < end; i++ {
 		for next < v.Len() && v.Index(next) < i {
 			next++

@@ -8,6 +8,7 @@ import (
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/all"
 	"github.com/qdissect/qdissect/internal/must"
+	"github.com/qdissect/qdissect/internal/nettext"
 	"github.com/qdissect/qdissect/report"
 )
 
@@ -108,10 +109,7 @@ func TestFormulas(t *testing.T) {
 			a.Datagram(&dissect.Datagram{Frame: 1, Payload: []byte("\xff\xff\xff\xffI\x11" + text + "\x00m\x00f\x00g\x00\x0a\x00\x03\x10\x00dl\x00\x011\x00\x00")})
 			a.Flush()
 			plain := strings.ReplaceAll(strings.Replace(want, "'", "", 1), `\\`, `\`)
-			expect := strings.ReplaceAll(want, `\\`, `\`)
-			if raw {
-				expect = plain
-			}
+			expect := nettext.Either(raw, plain, strings.ReplaceAll(want, `\\`, `\`))
 			if got := string(r.Bytes()); got != expect+",1\n" {
 				t.Errorf("raw %v: %q becomes %q, want %q", raw, text, got, expect)
 			}

@@ -17,6 +17,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/qdissect/qdissect/internal/must"
+	"github.com/qdissect/qdissect/internal/nettext"
 )
 
 // Payloads of the tests.
@@ -729,10 +730,7 @@ func TestParseCaptureTools(t *testing.T) {
 	all := payloads(40)
 	var frames [][]byte
 	for i, b := range all {
-		ip := ipv4(b)
-		if i%3 == 0 {
-			ip = ipv6(b)
-		}
+		ip := nettext.Either(i%3 == 0, ipv6(b), ipv4(b))
 		frames = append(frames, ethernetFrame(ip))
 	}
 	for _, args := range [][]string{

@@ -254,10 +254,7 @@ func (s *sides) see(src, dst packet.Key, talks bool) {
 func (s *sides) at(host packet.Key, does side) side {
 	h := host * spread
 	at := &s.hosts[h>>(64-sideBits)]
-	was := *at
-	if (was^side(h))&^did != 0 {
-		was = side(h) &^ did
-	}
+	was := nettext.Either((*at^side(h))&^did != 0, side(h)&^did, *at)
 	was |= does
 	*at = was
 	return was & did

@@ -702,13 +702,13 @@ var causes = []Cause{
 				"n", number(slow.n), "all", count(all, "reply", "replies"), "when", when).with(x, "slow replies", &slow)
 		}},
 	{ID: "loss", State: Trouble, Certainty: Possible, explains: ofSilence,
-		Needs:  "under nine tenths of at least twenty requests have a reply, at any time alike or outside of its outages; of clients that ask all the time from one port, each sending counts, and where nearly all requests are answered in the end, each that was sent again after 0.4 seconds or more",
+		Needs:  "under nine tenths of at least twenty requests have a reply, at any time alike, outside of its outages, or from the first of five or more to the last if others are lost between them; of clients that ask all the time from one port, each sending counts, and where nearly all requests are answered in the end, each that was sent again after 0.4 seconds or more",
 		Words:  "{server} replies to only {share} of {n}{when}.",
 		Advice: pathAdvice,
 		holds: func(x *facts) *proof {
 			if v := x.apart(); v != nil {
 				share := 1 - (v.Evidence.of("unanswered")+v.Evidence.of("refused"))/v.Evidence.of("requests") // others were answered late, or in part
-				return x.proofIf(share < goodShare, "share", percent(share), "n", count(uint64(v.Evidence.of("requests")), "request", "requests"), "when", v.of)
+				return x.proofIf(share < goodShare, "share", percent(share), "n", count(uint64(v.Evidence.of("requests")), "request", "requests"), "when", cmp.Or(v.also, v.of))
 			}
 			other, more := x.fates[dissect.OutcomeOther].n, ""
 			if 2*other > x.sum.Unanswered {
@@ -931,10 +931,7 @@ func otherEnd(from, asked netip.AddrPort, several bool) string {
 	if from.Port() == asked.Port() {
 		name = from.Addr().String()
 	}
-	if several {
-		return "several ports" + either(what == "port", "", " of another address") + ", " + from.String() + " among them"
-	}
-	return "another " + what + ", " + name
+	return either(several, "several ports"+either(what == "port", "", " of another address")+", "+from.String()+" among them", "another "+what+", "+name)
 }
 
 // another returns the other port of the host that replies: that which names this one as the port of the game, or the busiest.

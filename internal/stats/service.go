@@ -144,6 +144,21 @@ func (s *server) outages() []silence {
 	return either(len(list)-len(long) > mostBrief, long, list)
 }
 
+// lossy returns what became of the requests from the first of many outages to the last, if of those between them an eighth has no reply either: then packets
+// get lost, and it is by chance that none had one for a while.
+func (s *server) lossy(list []silence) (o Outcome, all uint64) {
+	if len(list) < leastJudged {
+		return o, 0
+	}
+	from, to, out := list[0].from, list[len(list)-1].to, lostOf(list)
+	asked := s.askedIn(from, to)
+	lost := s.times().within(from, to, func(p *pulse) uint64 { return uint64(either(p.replied > 0, p.lost, p.asked)) })
+	if between := asked - out; between < leastWell || lost-out < max(between/8, float64(2*len(list))) { // the ends of outages are estimates
+		return o, 0
+	}
+	return Outcome{Answered: nearest(asked - lost), Unanswered: nearest(lost)}, nearest(asked)
+}
+
 // down says that a server does not reply, or did not for a while.
 func (r *reporting) down() {
 	if r.dead = nil; r.o.OneSided {
@@ -166,6 +181,14 @@ func (r *reporting) down() {
 			continue
 		}
 		outages := v.outages()
+		if o, all := v.lossy(outages); o.Unanswered > 0 {
+			from, to := outages[0].from, outages[len(outages)-1].to
+			when := " from " + r.clock(from) + " to " + r.clock(to)
+			x := r.unwellAt(e, &o, all, when)
+			x.From, x.To, x.of, x.also = instant(from), instant(to), otherTimes, when
+			r.say(x)
+			continue
+		}
 		undue, _ := r.undue(e, outages...)
 		due := float64(less(lost, undue)) / float64(lost) // when the others were lost is not known
 		for _, s := range outages {

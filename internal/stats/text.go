@@ -221,10 +221,7 @@ func (t *text) rest(list []Verdict, n int) string {
 	for _, v := range list[:min(len(list), most)] {
 		title, _, _ := strings.Cut(v.Text, ":")
 		title, _, _ = strings.Cut(title, " at ")
-		who := cmp.Or(v.Server, v.Network, strings.Join(v.Sources, ", "))
-		if v.Kind == Reflection {
-			who = cmp.Or(v.Network, strings.Join(v.Sources, ", "), who) // the victim
-		}
+		who := cmp.Or(either(v.Kind == Reflection, "", v.Server), v.Network, strings.Join(v.Sources, ", "), v.Server) // the victim
 		if !strings.Contains(title, who) {
 			title += " " + who
 		}

@@ -134,6 +134,12 @@ func TestTroubles(t *testing.T) {
 				f.answered(40, to(27016+i))
 			}
 		}, "the same host replies at 198.51.100.10:2701[678] .*and at 2 other ports", "^No reply: ", "on the same host"},
+		{"packets get lost for a while", func(f *film) {
+			f.partly(2000, .001, func(_ int, at float64) bool {
+				k := int(at) % 12
+				return at < 400 || at >= 700 || k > 5 && k != 8 && k != 10
+			})
+		}, "Not answered: .* replies to only 33 % of 585 requests from 22:20:0. UTC to 22:2", "replies to only 33 % of 585 requests from 22:20:0. UTC to 22:2", "Down"},
 		{"all die", func(f *film) { f.dies(80, func(i int) bool { return i < 80 }) }, "Down: ", "", "after it had"},
 		{"the first packet of each is lost, and the others are not", func(f *film) {
 			for i := range 240 {
