@@ -14,6 +14,7 @@ import (
 
 	"github.com/qdissect/qdissect/internal/mkpcap"
 	"github.com/qdissect/qdissect/internal/must"
+	"github.com/qdissect/qdissect/internal/nettext"
 	"github.com/qdissect/qdissect/internal/unitfile"
 )
 
@@ -156,10 +157,7 @@ func TestUnseen(t *testing.T) {
 		"always another": {func(i, n int) uint32 { return uint32(i*1000 + n + 1) }, nobody, false},
 		"none":           {func(int, int) uint32 { return 1<<32 - 1 }, nobody, false},
 		"one is answered": {func(i, _ int) uint32 { return 1000 + uint32(i)*77 }, func(server netip.AddrPort, i int) netip.AddrPort {
-			if i == 7 {
-				return server
-			}
-			return netip.AddrPort{}
+			return nettext.Either(i == 7, server, netip.AddrPort{})
 		}, false},
 	} {
 		sum, _ := summaryOf(t, asking(t, 12, c.challenge, c.answer))

@@ -17,6 +17,7 @@ import (
 	"github.com/qdissect/qdissect/dissect/internal/finding"
 	"github.com/qdissect/qdissect/dissect/internal/wire"
 	"github.com/qdissect/qdissect/internal/core"
+	"github.com/qdissect/qdissect/internal/nettext"
 )
 
 var style = wire.Style{Charset: dissect.Guessed}
@@ -260,10 +261,7 @@ func lenEntry(version uint8) int {
 // isInfo reports whether b, which has n bytes or the first of them, begins as an info.
 func isInfo(b []byte, n int) bool {
 	version, at := b[0], 1
-	least := lenOldInfo
-	if version >= 6 {
-		least = lenInfo
-	}
+	least := nettext.Either(version >= 6, lenInfo, lenOldInfo)
 	if version == 0 || version > 7 {
 		return false
 	}

@@ -20,6 +20,7 @@ import (
 	"github.com/qdissect/qdissect/internal/capture"
 	"github.com/qdissect/qdissect/internal/mkpcap"
 	"github.com/qdissect/qdissect/internal/must"
+	"github.com/qdissect/qdissect/internal/nettext"
 	"github.com/qdissect/qdissect/internal/packet"
 	"github.com/qdissect/qdissect/report"
 )
@@ -235,10 +236,7 @@ func TestUnread(t *testing.T) {
 	beyond := "\x45\x00\x00\x1c\x00\x01\x1f\xff\x40\x11\x00\x00\xc0\x00\x02\x01\xc6\x33\x64\x0112345678"
 	tags := strings.Repeat("\x00", 12) + strings.Repeat("\x81\x00\x00\x01", 20) + "\x08\x00"
 	for i, link := range []uint16{101, 1, 1, 127, 117, 127} {
-		data := []byte(tags)
-		if i == 0 {
-			data = []byte(beyond)
-		}
+		data := nettext.Either(i == 0, []byte(beyond), []byte(tags))
 		must.Do(t, e.frame(&capture.Frame{Number: uint64(i + 1), LinkType: link, Data: data, Length: len(data)}))
 	}
 	s := e.summary()
