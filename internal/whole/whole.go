@@ -35,20 +35,20 @@ type File struct {
 	over bool
 }
 
-// Create creates a file that will replace one or be new. What is no file, such as a device, is not replaced. It gets the mode of the file that it
-// will replace. If there is none, it gets the mode that the umask leaves, or that of a private
+// Create creates a file that will replace one or be new. What is no file, such as a device or a link
+// to nothing, is not replaced. It gets the mode of the file that it will replace. If there is none, it gets the mode that the umask leaves, or that of a private
 // file.
 func Create(name string, private bool) (*File, error) {
 	mode := fs.FileMode(0o666)
 	if private {
 		mode = 0o600
 	}
-	old, err := os.Stat(name)
-	if err == nil && !old.Mode().IsRegular() {
-		return nil, fmt.Errorf("%s: not a regular file", name)
-	}
+	old, err := os.Stat(name) // the system may refuse to follow a link that somebody else made in a folder of all
 	if target, err := filepath.EvalSymlinks(name); err == nil {
 		name = target
+	}
+	if at, there := os.Lstat(name); there == nil && (err != nil || !old.Mode().IsRegular() || !os.SameFile(old, at)) {
+		return nil, fmt.Errorf("%s: not a regular file or a link to one", name)
 	}
 	f, err := begin(name, func(tmp string) (*os.File, error) {
 		return os.OpenFile(tmp, os.O_RDWR|os.O_CREATE|os.O_EXCL, mode)
@@ -94,7 +94,7 @@ func begin(name string, create func(tmp string) (*os.File, error)) (*File, error
 	dir, base := filepath.Split(name)
 	Sweep(dir)
 	for range 1000 {
-		f, err := create(dir + prefix + fmt.Sprint(rand.Uint32()) + "-" + base + Suffix)
+		f, err := create(dir + prefix + fmt.Sprint(rand.Uint32()) + "-" + base[max(0, len(base)-200):] + Suffix) // names have 255 bytes at most
 		switch {
 		case errors.Is(err, fs.ErrExist):
 		case err != nil:
@@ -222,8 +222,8 @@ func Sweep(dir string) {
 		return // what is written there says why
 	}
 	for _, e := range list {
-		if !strings.HasPrefix(e.Name(), prefix) || !strings.HasSuffix(e.Name(), Suffix) || e.IsDir() && runtime.GOOS == "windows" {
-			continue // Windows removes the files of a folder that somebody has open
+		if !strings.HasPrefix(e.Name(), prefix) || !strings.HasSuffix(e.Name(), Suffix) || e.IsDir() && runtime.GOOS == "windows" || e.Type()&^fs.ModeDir != 0 {
+			continue // to open a pipe blocks; Windows removes the files of a folder that somebody has open
 		}
 		name := filepath.Join(dir, e.Name())
 		if f, err := os.Open(name); err == nil {
@@ -236,8 +236,15 @@ func Sweep(dir string) {
 	}
 }
 
-// Scratch returns a file of a folder that never gets a name. Discard removes it.
-func Scratch(dir string) (*File, error) { return Create(filepath.Join(dir, "scratch"), true) }
+// Scratch returns a file of a folder that never gets a name. Where an open file can be removed, an interrupt leaves nothing; Discard
+// removes it elsewhere.
+func Scratch(dir string) (*File, error) {
+	f, err := Create(filepath.Join(dir, "scratch"), true)
+	if err == nil {
+		_ = os.Remove(f.Name())
+	}
+	return f, err
+}
 
 // Sum returns the SHA-256 of the first most bytes of a regular file, "" for what cannot be read twice.
 func Sum(name string, most int64) string {

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"syscall"
 	"testing"
 
@@ -58,9 +59,10 @@ func TestSweep(t *testing.T) {
 		must.Do(t, os.WriteFile(filepath.Join(dir, name), nil, 0o600))
 	}
 	must.Do(t, os.MkdirAll(filepath.Join(dir, ".new-3-unit.part", "below"), 0o700))
+	must.Do(t, syscall.Mkfifo(filepath.Join(dir, ".new-4.part"), 0o600)) // in /tmp anybody may make one: to open it would block
 	swept.Clear()
 	Sweep(dir)
-	want := []string{".done", ".new-2", mine, "c.part"}
+	want := []string{".done", ".new-2", ".new-4.part", mine, "c.part"}
 	slices.Sort(want)
 	if got := names(t, dir); !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
@@ -96,6 +98,22 @@ func TestNoRoom(t *testing.T) {
 	}
 	if err := Write(t.TempDir(), []byte("x"), false); err == nil {
 		t.Error("a folder was replaced")
+	}
+}
+
+// TestLinks: a link to nothing or in a circle is not replaced by a file. A name may have 255 bytes. Scratch has none.
+func TestLinks(t *testing.T) {
+	dir, long := t.TempDir(), strings.Repeat("n", 255)
+	for link, target := range map[string]string{"none": "nothing", "circle": "circle"} {
+		must.Do(t, os.Symlink(target, filepath.Join(dir, link)))
+		if err := Write(filepath.Join(dir, link), nil, false); err == nil {
+			t.Errorf("%s was replaced", link)
+		}
+	}
+	must.Do(t, Write(filepath.Join(dir, long), nil, false))
+	defer must.Get(Scratch(dir))(t).Discard()
+	if got := names(t, dir); !slices.Equal(got, []string{"circle", long, "none"}) {
+		t.Errorf("%q", got)
 	}
 }
 
