@@ -23,6 +23,7 @@ import (
 	"github.com/qdissect/qdissect/dissect/all"
 	"github.com/qdissect/qdissect/internal/mkpcap"
 	"github.com/qdissect/qdissect/internal/must"
+	"github.com/qdissect/qdissect/internal/nettext"
 	"github.com/qdissect/qdissect/internal/pipeline"
 	"github.com/qdissect/qdissect/report"
 )
@@ -72,10 +73,7 @@ type remark struct {
 
 func (c *talker) note(fromServer bool, b []byte) {
 	c.said = append(c.said, remark{time.Now(), fromServer, bytes.Clone(b)})
-	side := 0
-	if fromServer {
-		side = 1
-	}
+	side := nettext.Either(fromServer, 1, 0)
 	c.sides[side].Write(b)
 }
 

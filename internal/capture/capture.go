@@ -30,6 +30,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/qdissect/qdissect/internal/nettext"
 	"github.com/qdissect/qdissect/internal/whole"
 )
 
@@ -358,11 +359,7 @@ func (m *Making) readError(name string) error {
 }
 
 func (m *Making) truncate(name string) (*os.File, error) {
-	mode := fs.FileMode(0o666)
-	if m.Private {
-		mode = 0o600
-	}
-	f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE, mode)
+	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE, nettext.Either(m.Private, 0o600, fs.FileMode(0o666))) // who reads a pipe too is not told that nobody else does
 	if err != nil {
 		return nil, err
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/qdissect/qdissect/internal/jsonl"
+	"github.com/qdissect/qdissect/internal/nettext"
 )
 
 // A comparer finds the differences between two objects of the output.
@@ -288,10 +289,7 @@ func (c *comparer) holdsOnlyPassed(s *side, i int) bool {
 	n := &s.Nodes[i]
 	only, element := int(n.End) > i+1 && (n.Kind == jsonl.Object || n.Kind == jsonl.Array), 0
 	for k := range s.In(i) {
-		next := step{nil, element}
-		if n.Kind == jsonl.Object {
-			next = step{s.Nodes[k].Key, noIndex}
-		}
+		next := nettext.Either(n.Kind == jsonl.Object, step{s.Nodes[k].Key, noIndex}, step{nil, element})
 		c.path = append(c.path, next)
 		only = only && c.holdsOnlyPassed(s, k)
 		c.path = c.path[:len(c.path)-1]

@@ -12,6 +12,7 @@ import (
 
 	"github.com/qdissect/qdissect/internal/capture"
 	"github.com/qdissect/qdissect/internal/jsonl"
+	"github.com/qdissect/qdissect/internal/nettext"
 )
 
 // Diff compares two captures, saved JSON outputs, or one of each, as conversations: the
@@ -288,10 +289,7 @@ func (d *differ) pair(a, b *item) {
 	d.again(&d.a, a)
 	d.again(&d.b, b)
 	if fields := d.compare(); len(fields) > 0 {
-		place := a.line
-		if d.a.kind == "summary" {
-			place = math.MaxInt
-		}
+		place := nettext.Either(d.a.kind == "summary", math.MaxInt, a.line)
 		d.result.add(&Difference{Want: Message{a.line, d.a.Head()}, Got: Message{b.line, d.b.Head()}, Fields: slices.Clone(fields), place: place})
 	}
 }

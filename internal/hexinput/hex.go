@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/qdissect/qdissect/internal/lazyregexp"
+	"github.com/qdissect/qdissect/internal/nettext"
 )
 
 // A run is words of hex digits that belong together, on one line.
@@ -180,10 +181,7 @@ func (p *parser) plain(l line) bool {
 	if r.words == 0 || !r.ends() {
 		return false
 	}
-	kind := nothing
-	if l.stamp() != "" {
-		kind = timed
-	}
+	kind := nettext.Either(l.stamp() != "", timed, nothing)
 	p.addRow(r, l.start+start, kind)
 	return true
 }

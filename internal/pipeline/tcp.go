@@ -7,6 +7,7 @@ import (
 
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/internal/capture"
+	"github.com/qdissect/qdissect/internal/nettext"
 	"github.com/qdissect/qdissect/internal/packet"
 	"github.com/qdissect/qdissect/internal/streams"
 	"github.com/qdissect/qdissect/report"
@@ -38,10 +39,7 @@ type opening struct {
 
 // reads notes that what goes to and from the server of a message is read.
 func (t *tcp) reads(d *dissect.Datagram) {
-	server := d.Dst
-	if d.FromServer {
-		server = d.Src
-	}
+	server := nettext.Either(d.FromServer, d.Src, d.Dst)
 	if s := t.of(server, false); s != nil {
 		s.Read = true
 	}
