@@ -39,7 +39,7 @@ func expand(args []string, note func(error)) (list []unitfile.Input, err error) 
 		base, pattern := doublestar.SplitPattern(filepath.ToSlash(arg))
 		found, err := doublestar.Glob(&tree{base: base, note: note, noted: map[string]bool{}}, pattern, doublestar.WithFilesOnly(), doublestar.WithFailOnIOErrors())
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", arg, err)
+			return nil, fmt.Errorf("%s: no file has this name, and as a pattern: %w", arg, err)
 		}
 		slices.SortFunc(found, compareNatural)
 		n := len(list)

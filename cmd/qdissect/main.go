@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/qdissect/qdissect/internal/lazyregexp"
 	"github.com/qdissect/qdissect/internal/nettext"
 )
 
@@ -75,6 +76,9 @@ func run(args []string, env environment) int {
 	return exitTrouble
 }
 
+// incomplete are the names of package whole, which nobody knows.
+var incomplete = lazyregexp.New(`\.new-\d+-([^/]*?)\.part\b`)
+
 // complain writes an error as one line. Names that the error quotes are made safe for
 // a terminal.
 func complain(env environment, err error) {
@@ -84,6 +88,7 @@ func complain(env environment, err error) {
 		short := path.Path + ": " + path.Err.Error()
 		text = strings.ReplaceAll(strings.ReplaceAll(text, path.Path+": "+path.Error(), short), path.Error(), short)
 	}
+	text = incomplete().ReplaceAllString(text, "$1")
 	var lines []string
 	if p := new(pointed); errors.As(err, p) { // the filter has quoted these lines itself
 		text, lines = strings.TrimSuffix(text, "\n"+p.err.Show()), strings.Split(p.err.Show(), "\n")

@@ -317,19 +317,19 @@ func (c *countFolder) write(start time.Time, packets uint64, s *stats.Shards) er
 
 // prune removes what was written first, if there is more than an hour.
 func (c *countFolder) prune() error {
-	names, err := filepath.Glob(filepath.Join(c.dir, "slot=*", aggregateFile))
+	names, err := fs.Glob(os.DirFS(c.dir), "slot=*/"+aggregateFile)
 	if err != nil || len(names) <= unitfile.Slots {
 		return err
 	}
 	age := map[string]time.Time{}
 	for _, name := range names {
-		if st, err := os.Stat(name); err == nil {
+		if st, err := os.Stat(filepath.Join(c.dir, name)); err == nil {
 			age[name] = st.ModTime()
 		}
 	}
 	slices.SortFunc(names, func(a, b string) int { return age[a].Compare(age[b]) })
 	for _, name := range names[:len(names)-unitfile.Slots] {
-		err = errors.Join(err, os.RemoveAll(filepath.Dir(name)))
+		err = errors.Join(err, os.RemoveAll(filepath.Join(c.dir, filepath.Dir(name))))
 	}
 	return err
 }
