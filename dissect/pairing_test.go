@@ -378,10 +378,7 @@ func playTranscript(t *testing.T, options []string, steps []string) string {
 	}
 	c.Protocols = []*dissect.Protocol{new(fake).protocol("fake", options), new(fake).protocol("kin", options)}
 	p.a = must.Get(dissect.New(c, p))(t)
-	begin := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
-	if slices.Contains(options, "1970") {
-		begin = time.Unix(0, 0)
-	}
+	begin := nettext.Either(slices.Contains(options, "1970"), time.Unix(0, 0), time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC))
 	frame := uint64(0)
 	for _, step := range steps {
 		p.out.WriteString(step + "\n")

@@ -193,10 +193,8 @@ func TestWriteInterfaces(t *testing.T) {
 func TestWritePrefix(t *testing.T) {
 	for name, format := range map[string]Format{"pcap": Pcap, "pcapng": Pcapng} {
 		t.Run(name, func(t *testing.T) {
-			frames := various()[:6]
-			if format == Pcap {
-				frames = []Frame{frames[0], frames[2], frames[3]}
-			}
+			v := various()
+			frames := nettext.Either(format == Pcap, []Frame{v[0], v[2], v[3]}, v[:6])
 			var b bytes.Buffer
 			w := NewWriter(&b, format)
 			for i := range frames {

@@ -498,10 +498,7 @@ func TestRulesOfNamespace(t *testing.T) {
 					}
 				}))
 				for tool, out := range printed {
-					rule := byNFT(out.String())
-					if tool != "nft" {
-						rule = byShell(tool + "-restore --noflush <<'END'\n" + out.String() + "END\n")
-					}
+					rule := nettext.Either(tool == "nft", byNFT(out.String()), byShell(tool+"-restore --noflush <<'END'\n"+out.String()+"END\n"))
 					kept(t, tool, out.String(), playScene(t, s, o, inContainer, rule))
 				}
 			})
