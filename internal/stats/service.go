@@ -286,7 +286,7 @@ func (r *reporting) sayDead() {
 		})
 	}
 	n := len(r.dead)
-	if n == 0 || r.few && len(r.Verdicts) > 0 {
+	if n == 0 || r.few && len(r.Verdicts) > 0 || r.silent == r.dead[0] && r.a.cuts > 0 { // its replies may be cut
 		return
 	}
 	v := Verdict{Kind: NoReplies, Certainty: Likely, Advice: "They may be off, or a list is old: qdissect why ADDR:PORT says more of one."}

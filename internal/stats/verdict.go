@@ -58,7 +58,7 @@ func (r *reporting) judge() {
 	r.shared()
 	unpaired, _ := r.unpaired()
 	hit := r.Totals.Requests == 0 && slices.ContainsFunc(r.victims, func(v victim) bool { return v.there && !v.doubtful && 10*v.requests >= 9*r.Totals.Replies }) // it asked for none
-	if t := &r.Totals; said > len(r.Verdicts) && len(r.Verdicts) == 0 || r.o.OneSided && !hit || len(r.Verdicts) == 0 && (t.Requests == 0 || t.Answered == 0 && (t.Unanswered > 0 || t.Replies == 0) || r.tooLittle() != "" || r.lost() >= leastWell || unpaired != "") {
+	if t := &r.Totals; said > len(r.Verdicts) && len(r.Verdicts) == 0 || r.o.OneSided && !hit || len(r.Verdicts) == 0 && (t.Requests == 0 || t.Answered == 0 && (t.Unanswered > 0 || t.Replies == 0) || r.tooLittle() != "" || r.silent != nil && r.a.cuts > 0 || r.lost() >= leastWell || unpaired != "") {
 		r.cannotTell()
 	}
 	r.notListed()
@@ -129,9 +129,10 @@ func (r *reporting) isCut(v Verdict) bool {
 		return false
 	}
 	s := &r.servers[i].v
-	n, of := s.heard.unread, s.requests+s.replies                                                                // what was read is known to have come
-	unreturned := v.Kind == ForgedFlood && slices.Contains(v.Because, noneCame)                                  // the challenge may be in what is cut
-	if unreturned || v.Kind == Unwell && v.Evidence.of("requests_of_others") == 0 || v.Kind == LongRepliesLost { // of a kind, what was read was answered
+	n, of := s.heard.unread, s.requests+s.replies                                    // what was read is known to have come
+	unreturned := v.Kind == ForgedFlood && slices.Contains(v.Because, noneCame)      // the challenge may be in what is cut
+	mute := v.Evidence.of("requests_of_others") > 0 && v.Evidence.of("replies") == 0 // a kind; of others, what looks like a copy may be another reply
+	if unreturned || v.Kind == Unwell && !mute || v.Kind == LongRepliesLost {
 		n = s.heard.cut
 	}
 	if v.Kind == LongRepliesLost {
