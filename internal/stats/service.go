@@ -597,12 +597,15 @@ func holes(unasked, replies uint64, o *Outcome) *proof {
 // elsewise returns the words for clients that get no reply in the capture, although they ask for challenges and return them alike, as only those do who get
 // them; nil if there are none, or others are not answered either.
 func (r *reporting) elsewise(e *entry[server]) *proof {
-	list, lost := r.a.clientsOf(e, func(c *client) bool { return c.silenced() && c.requests >= leastErrors }), e.v.fates.missed()
-	own := nearest(totalOf(list, func(c *entry[client]) float64 { return float64(c.v.requests) }))
-	if lost < leastWell || 10*own < 9*lost || !slices.ContainsFunc(e.v.kinds[:], func(k asked) bool {
+	lost := e.v.fates.missed()
+	if lost < leastWell || !slices.ContainsFunc(e.v.kinds[:], func(k asked) bool {
 		o := &r.a.kinds[max(k.kind, 1)-1]
 		return k.kind > 0 && k.bad >= leastIgnored && 3*o.madeUp >= o.fates.missed() && 3*o.madeUp <= 2*o.fates.missed()
 	}) {
+		return nil
+	}
+	own := nearest(totalOf(r.a.clientsOf(e, func(c *client) bool { return c.silenced() && c.requests >= leastErrors }), func(c *entry[client]) float64 { return float64(c.v.requests) }))
+	if 10*own < 9*lost {
 		return nil
 	}
 	return &proof{fill: []string{"unasked", number(own), "replies", count(e.v.requests, "request", "requests") + " to", "what", "are of addresses that return its challenges, and the replies to these are", "rest", ""}}
@@ -790,14 +793,11 @@ func (r *reporting) unwellKind(e *entry[server], most bool, out uint64) {
 				alike = max(alike, either(most && 10*o.heard >= 9*o.n, o.n, 0)) // else all of them are told
 			}
 		}
-		sure, when, only := kindLost(k.heard, k.n-min(out, k.n-k.heard), good, all, alike, sent), " in "+r.span(times.first, times.last), ""
-		if heard > 0 { // those without a reply came then
-			when, only = " in "+r.span(v.first, v.last), either(times.last-times.first < (v.last-v.first)/2, fmt.Sprintf("; all without one came from %s to %s", r.clock(times.first), r.clock(times.last)), "")
-		}
-		if died, others, answered := v.died(k.asked); died {
+		sure := kindLost(k.heard, k.n-min(out, k.n-k.heard), good, all, alike, sent)
+		died, others, answered := v.died(k.asked)
+		if died {
 			k.n, k.heard, n, heard, good, all = uint64(k.bad), 0, uint64(k.bad), 0, answered, others
-			which, when = []string{"0 % of " + number(n) + " " + k.of.many() + " from " + r.clock(k.first) + " on, after it had answered " + number(uint64(k.good))}, ""
-			only = ""
+			which = []string{"0 % of " + number(n) + " " + k.of.many() + " from " + r.clock(k.first) + " on, after it had answered " + number(uint64(k.good))}
 			sure = kindLost(0, n, good, all, 0, 0)
 		}
 		between, lost := false, uint64(0) // others were answered then, or none of them was lost, so that it was no outage
@@ -809,7 +809,10 @@ func (r *reporting) unwellKind(e *entry[server], most bool, out uint64) {
 		if sure == "" || !between && lost > k.n-k.heard || most && v.sources().Count > 1 && !r.several(e, k.kind) {
 			continue
 		}
-		what := strings.Join(which, " and ")
+		what, when, only := strings.Join(which, " and "), either(died, "", " in "+r.span(times.first, times.last)), ""
+		if heard > 0 { // those without a reply came then
+			when, only = " in "+r.span(v.first, v.last), either(times.last-times.first < (v.last-v.first)/2, fmt.Sprintf("; all without one came from %s to %s", r.clock(times.first), r.clock(times.last)), "")
+		}
 		text, advice := fmt.Sprintf("Not answered: %s%s replies to %s%s, and to %s of others", r.address(e), r.named(v), what, when, percent(float64(good)/float64(all)))+only, causeOf("kind_unanswered").Advice
 		if 2*v.fates[dissect.OutcomeRefused] > n-heard {
 			text, advice = text+"; ICMP says: "+v.says(), "The sender of the ICMP errors says why: look at its rules; qdissect why "+r.address(e)+" names it."

@@ -129,10 +129,10 @@ func (r *reporting) isCut(v Verdict) bool {
 		return false
 	}
 	s := &r.servers[i].v
-	n, of := s.heard.unread, s.requests+s.replies                                    // what was read is known to have come
-	unreturned := v.Kind == ForgedFlood && slices.Contains(v.Because, noneCame)      // the challenge may be in what is cut
-	mute := v.Evidence.of("requests_of_others") > 0 && v.Evidence.of("replies") == 0 // a kind; of others, what looks like a copy may be another reply
-	if unreturned || v.Kind == Unwell && !mute || v.Kind == LongRepliesLost {
+	n, of := s.heard.unread, s.requests+s.replies                               // what was read is known to have come
+	unreturned := v.Kind == ForgedFlood && slices.Contains(v.Because, noneCame) // the challenge may be in what is cut
+	// Where a kind is never answered, what was read was answered. Of others, what looks like a copy may be another reply.
+	if unreturned || v.Kind == Unwell && (v.Evidence.of("requests_of_others") == 0 || v.Evidence.of("replies") > 0) || v.Kind == LongRepliesLost {
 		n = s.heard.cut
 	}
 	if v.Kind == LongRepliesLost {
