@@ -274,19 +274,15 @@ func wire(n, frames, datagrams int, v4 bool) uint64 {
 }
 
 // cut counts a datagram of which the capture has only the beginning: unread if it is not read as a message. What a server sends may then be
-// a reply.
-func (a *Aggregate) cut(src, dst netip.AddrPort, t int64, unread uint64) {
-	e := a.known(&src)
-	if e == nil {
-		e, unread = a.known(&dst), 0
-	}
-	if e != nil {
+// a reply. It returns that server, nil if there is none.
+func (a *Aggregate) cut(src, dst netip.AddrPort, unread uint64) *entry[server] {
+	from := a.known(&src)
+	if e := cmp.Or(from, a.known(&dst)); e != nil {
 		h := e.v.hears()
 		h.cut++
-		if h.unread += unread; unread > 0 {
-			e.v.times().at(t).reply(t)
-		}
+		h.unread += either(from == nil, 0, unread)
 	}
+	return from
 }
 
 // notice counts a message that asks for nothing.
@@ -842,7 +838,9 @@ func (a *Aggregate) Finding(f *dissect.FlowFinding) {
 	}
 	if f.Type == core.CaptureCut {
 		a.cuts++
-		a.cut(f.Src, f.Dst, t, 1)
+		if e := a.cut(f.Src, f.Dst, 1); e != nil {
+			e.v.times().at(t).reply(t)
+		}
 	}
 	if p := f.Protocol; p != nil && p.Split != nil && (f.Type == p.Split.Incomplete || f.Type == p.Split.Endless) {
 		if e := a.known(&f.Src); e != nil {

@@ -516,7 +516,7 @@ func (r *reporting) tooOften() {
 		who := either(len(g.clients) > 1, fmt.Sprintf("%s clients (%s and others) ask", number(uint64(len(g.clients))), sources[0]), sources[0]+" asks")
 		n := float64(len(g.clients))
 		questions := totalOf(g.clients, func(c *entry[client]) float64 { return c.v.asksFor() }) / n * g.requests
-		alike, fast, lent := n >= mostGreedy && alikeClients(g.clients), questions >= programOften*seconds*n, g.lent() != ""
+		alike, fast, few := n >= mostGreedy && alikeClients(g.clients), questions >= programOften*seconds*n, g.fewReturned() != ""
 		host := len(g.clients) > 1 && g.clients[0].addr().Is6() && len(hostsOf(g.clients)) == 1 && !netOf(g.servers[0].addr(), 64).Contains(g.clients[0].addr())
 		if net := r.network(netOf(g.clients[0].addr(), 64)); host {
 			who, alike = fmt.Sprintf("%s addresses of %s, probably one host, ask", number(uint64(len(g.clients))), net), false
@@ -539,7 +539,7 @@ func (r *reporting) tooOften() {
 		}
 		if alike && g.real && !fast {
 			v.Advice = "Ask who makes the program to let it ask less often: a limit per address keeps its users from the server."
-		} else if alike && !lent {
+		} else if alike && !few {
 			v.Because = []string{"botnet: all ask the same at the same pace"}
 			v.Evidence = append(v.Evidence, Number{"botnet", 1})
 		}
@@ -548,9 +548,9 @@ func (r *reporting) tooOften() {
 				v.Doubt = "replies, which are not in the capture, would tell: the address may be forged, and then it is the victim"
 			}
 		}
-		if lent && !tcp {
+		if few && !tcp {
 			v.Certainty, v.Doubt = Possible, "a capture at one of these addresses would tell whether it asks"
-			v.Advice = "Do not block these addresses: limit requests without a challenge per address, and let those pass that carry one."
+			v.Advice = "Do not block " + either(n == 1, "that address", "these addresses") + ": limit requests without a challenge per address, and let those pass that carry one."
 		}
 		if len(servers) == 1 {
 			v.Server = servers[0]
@@ -593,8 +593,8 @@ func (g *group) accepted() bool {
 	return g.real && !slices.ContainsFunc(g.clients, func(c *entry[client]) bool { return c.v.proven > 0 })
 }
 
-// lent says that clients return few of the challenges that they get: somebody else may ask in the names of people who do.
-func (g *group) lent() string {
+// fewReturned says that clients return few of the challenges that they get: somebody else may ask in the names of people who do.
+func (g *group) fewReturned() string {
 	sum := func(of func(c *client) uint64) uint64 {
 		return nearest(totalOf(g.clients, func(c *entry[client]) float64 { return float64(of(&c.v)) }))
 	}
@@ -611,8 +611,8 @@ func (g *group) proof(alike, fast, tcp, oneSided bool) string {
 	switch {
 	case tcp:
 		return "That is over TCP, which proves addresses."
-	case g.lent() != "":
-		return g.lent()
+	case g.fewReturned() != "":
+		return g.fewReturned()
 	case g.real && alike:
 		return sure + ". All do the same at the same pace: " + either(fast, "a botnet, or one program on many machines.", "one program on many machines, such as a list of servers that people keep open, or a botnet.")
 	case oneSided && !g.real:

@@ -560,7 +560,7 @@ var causes = []Cause{
 			return nil
 		}},
 	{ID: "kind_unanswered", State: Trouble, Certainty: Likely, explains: ofSilence,
-		Needs:  "at least five requests of one kind, or that return the challenge of the server, of which under half are answered, while others are, more than chance loses; or at least twenty of a kind, of which under nine tenths are, while 95 % of what was sent of others is, as often and to several clients; or (possible) three or four, none of which is answered, while at least five others were, at the same time",
+		Needs:  "at least five requests of one kind, or that return the challenge of the server, of which under half are answered, while others are, more than chance loses; or under nine tenths of at least twenty, of several clients, while 95 % of others are, each sending counted, one kind of which is asked as often; or (possible) three or four, none of which is answered, while at least five others were, at the same time",
 		Words:  "{server} replies to {what}.",
 		Advice: "Look whether the server has that kind of query disabled or limited, and whether its long replies get through.",
 		holds: func(x *facts) *proof {

@@ -175,7 +175,7 @@ func (a *Aggregate) Record(r *dissect.Record) {
 				a.totals.Malformed++
 			case core.CaptureCut:
 				a.cuts++
-				a.cut(r.Src, r.Dst, t, 0)
+				a.cut(r.Src, r.Dst, 0)
 			}
 			if !wrong && r.Type.Role == dissect.Reply && mistakes(f.Type, r) {
 				wrong = true

@@ -509,7 +509,7 @@ func (r *reporting) unwell() {
 			o, when = Outcome{Answered: less(c.requests, c.unanswered), Unanswered: c.unanswered}, " at times without a flood, a crowd or a greedy client"
 			good, n = o.Answered, o.Answered+o.Unanswered
 		}
-		if p, c := cmp.Or(holes(less(v.unasked, v.fates[dissect.OutcomeOther]), v.replies, &o), r.elsewise(e)), causeOf("packets_missing"); p != nil && !down &&
+		if p, c := cmp.Or(holes(less(v.unasked, v.fates[dissect.OutcomeOther]), v.replies, &o), r.otherLink(e)), causeOf("packets_missing"); p != nil && !down &&
 			!slices.ContainsFunc(r.servers, func(o *entry[server]) bool { return r.toAll(o) || o.v.heard != nil && o.v.heard.from == e.key }) { // whose requests it answers
 			if r.a.steps.n == 0 && r.misled(e) {
 				continue
@@ -594,9 +594,9 @@ func holes(unasked, replies uint64, o *Outcome) *proof {
 	return &proof{fill: []string{"unasked", number(unasked), "replies", count(replies, "reply", "replies") + " of", "what", "answer requests that are", "rest", rest}}
 }
 
-// elsewise returns the words for clients that get no reply in the capture, although they ask for challenges and return them alike, as only those do who get
+// otherLink returns the words for clients that get no reply in the capture, although they ask for challenges and return them alike, as only those do who get
 // them; nil if there are none, or others are not answered either.
-func (r *reporting) elsewise(e *entry[server]) *proof {
+func (r *reporting) otherLink(e *entry[server]) *proof {
 	lost := e.v.fates.missed()
 	if lost < leastWell || !slices.ContainsFunc(e.v.kinds[:], func(k asked) bool {
 		o := &r.a.kinds[max(k.kind, 1)-1]
@@ -872,8 +872,8 @@ func (r *reporting) several(e *entry[server], kind uint16) bool {
 	})) > 1
 }
 
-// kindLost says how sure it is that of n requests of a kind fewer are answered than of others: not at all if that may be an accident. If half are, others
-// have to be, nearly all, of a kind that is asked as often and so at the same time, as each sending of others is.
+// kindLost says how sure it is that of n requests of a kind fewer are answered than of others: not at all if that may be an accident. If at least half
+// of them are answered, nearly all others have to be, each sending counted, and another kind has to be asked as often: neither loss nor an outage looks so.
 func kindLost(good, n, othersGood, others, alike, sent uint64) Certainty {
 	share, many := float64(othersGood)/float64(max(others, 1)), float64(othersGood)/float64(max(sent, others, 1))
 	switch lost := (float64(less(others, othersGood)) + 1) / float64(others+2); {
@@ -954,7 +954,7 @@ func (r *reporting) ignored() {
 	by := r.unanswered()
 	for _, e := range r.servers {
 		list := by[e]
-		if len(list) == 0 || r.elsewise(e) != nil {
+		if len(list) == 0 || r.otherLink(e) != nil {
 			continue
 		}
 		c := list[0]

@@ -49,7 +49,7 @@ func (a *Aggregate) Unknown(u *dissect.Unknown) {
 	a.queue.next(a, odd, u.Time.UnixNano()).key = key(src)
 	a.queued()
 	if u.Missing > 0 {
-		a.cut(u.Src, u.Dst, u.Time.UnixNano(), core.Bit[uint64](len(u.Payload) < mostHead))
+		a.cut(u.Src, u.Dst, core.Bit[uint64](len(u.Payload) < mostHead))
 	}
 	if a.focus != nil {
 		a.focus.foreign(u)

@@ -108,6 +108,13 @@ func TestTroubles(t *testing.T) {
 			f.people(func(_ int, at float64) bool { return at < 40 || at >= 60 })
 			f.long(240, func(i, _ int) bool { return i >= 80 && i < 120 })
 		}, "Down: .*did not reply for 2[01].*none of [0-9]+ requests", "did not reply from 22:1", "Cannot tell"},
+		{"the game goes on in one, and queries get no reply", func(f *film) {
+			f.snap = 60
+			f.people(func(_ int, at float64) bool { return at < 40 || at >= 50 })
+			for i, ends := 0, [2]netip.AddrPort{askers(11), filmServer}; i < 2400; i++ {
+				f.udp(float64(i)/20, ends[i%2], ends[1-i%2], "\x07\x01"+string(make([]byte, 97)))
+			}
+		}, "Cannot tell whether requests got", "", "Nothing unusual|Down"},
 		{"a kind without a reply in one", func(f *film) {
 			f.snap = 96
 			f.dies(150, func(int) bool { return false })

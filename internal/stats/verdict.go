@@ -137,8 +137,10 @@ func (r *reporting) isCut(v Verdict) bool {
 	}
 	if v.Kind == LongRepliesLost {
 		of = s.incomplete
+	} else if v.Kind == ServerDown {
+		n = min(n, s.strays()) // those of messages count as replies in its outages
 	}
-	return 10*n >= of && (unreturned || slices.Contains([]string{DropsUnderLoad, NoReplies, LongRepliesLost, Unwell}, v.Kind))
+	return 10*n >= of && (unreturned || slices.Contains([]string{ServerDown, DropsUnderLoad, NoReplies, LongRepliesLost, Unwell}, v.Kind))
 }
 
 // ranks are the kinds of verdicts, worst first.
@@ -279,10 +281,7 @@ func (r *reporting) unpaired() (text, advice string) {
 	if len(list) == 0 {
 		return "", ""
 	}
-	who, rest := r.address(list[0]), r.Totals.Requests
-	for _, e := range list {
-		rest -= min(e.v.requests, rest)
-	}
+	who, rest := r.address(list[0]), less(r.Totals.Requests, nearest(totalOf(list, func(e *entry[server]) float64 { return float64(e.v.requests) })))
 	return fmt.Sprintf("Cannot tell whether requests to %s%s get replies: only one direction is in the capture.%s", who, others(len(list)-1),
 			either(rest > 0, fmt.Sprintf(" Of %s to others%s.", count(rest, "request", "requests"), r.share()), "")),
 		"Capture both directions to know whether that server answers well: qdissect why " + who + " says more."

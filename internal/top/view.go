@@ -68,7 +68,10 @@ func (r *row) filled() *row {
 
 // safe makes text from the network, and other text, safe for a terminal. It must not be called twice.
 func safe(s string) string {
-	return nettext.Either(!strings.ContainsFunc(s, nettext.Unsafe), s, string(nettext.AppendSafe(nil, []byte(s))))
+	if !strings.ContainsFunc(s, nettext.Unsafe) {
+		return s
+	}
+	return string(nettext.AppendSafe(nil, []byte(s)))
 }
 
 // fit makes a text n columns wide.
