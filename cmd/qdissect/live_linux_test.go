@@ -1374,8 +1374,7 @@ func TestListen(t *testing.T) {
 			t.Helper()
 			req := must.Get(http.NewRequest(http.MethodGet, base+path, nil))(t)
 			req.Host = host
-			resp, err := http.DefaultClient.Do(req)
-			must.Do(t, err)
+			resp := must.Get(http.DefaultClient.Do(req))(t)
 			defer resp.Body.Close()
 			return resp.StatusCode, string(must.Get(io.ReadAll(resp.Body))(t))
 		}
@@ -1402,8 +1401,7 @@ func TestListen(t *testing.T) {
 		if status, _ := get("other"+query, ""); status != http.StatusNotFound {
 			t.Errorf("another page: %d", status)
 		}
-		stream, err := http.Get(base + "events" + query)
-		must.Do(t, err)
+		stream := must.Get(http.Get(base + "events" + query))(t)
 		defer stream.Body.Close()
 		lines := bufio.NewScanner(stream.Body)
 		next := func() string {

@@ -76,7 +76,8 @@ func run(args []string, env environment) int {
 	return exitTrouble
 }
 
-// incomplete are the names of package whole, which nobody knows.
+// incomplete matches the name that a file of package whole has until it is complete. Users know
+// only its final name.
 var incomplete = lazyregexp.New(`\.new-\d+-([^/]*?)\.part\b`)
 
 // complain writes an error as one line. Names that the error quotes are made safe for

@@ -693,8 +693,7 @@ func TestWeb(t *testing.T) {
 	get := func(path, host string) (string, int) {
 		r := must.Get(http.NewRequest(http.MethodGet, url+path, http.NoBody))(t)
 		r.Host = host
-		answer, err := http.DefaultClient.Do(r)
-		must.Do(t, err)
+		answer := must.Get(http.DefaultClient.Do(r))(t)
 		defer answer.Body.Close()
 		return string(must.Get(io.ReadAll(answer.Body))(t)), answer.StatusCode
 	}

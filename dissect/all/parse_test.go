@@ -299,8 +299,7 @@ func TestSecretLeaves(t *testing.T) {
 			l.t = t
 			at := time.Unix(1, 0)
 			var d dissect.Datagram
-			a, err := dissect.New(dissect.Config{Protocols: Protocols(), Foreign: Foreign(), Tree: true}, &l)
-			must.Do(t, err)
+			a := must.Get(dissect.New(dissect.Config{Protocols: Protocols(), Foreign: Foreign(), Tree: true}, &l))(t)
 			feed(a, &d, at)
 			a.Flush()
 			records += l.records

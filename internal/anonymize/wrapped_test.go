@@ -109,8 +109,7 @@ func TestWrappedSums(t *testing.T) {
 	} {
 		var file bytes.Buffer
 		mkpcap.NewWriter(&file, mkpcap.Options{}).Frame(time.Unix(1700000000, 0), c.frame)
-		in, err := capture.NewReader(bytes.NewReader(file.Bytes()), c.name)
-		must.Do(t, err)
+		in := must.Get(capture.NewReader(bytes.NewReader(file.Bytes()), c.name))(t)
 		made, counts := runOn(t, in, anonymize.Options{})
 		in = must.Get(capture.NewReader(bytes.NewReader(made), c.name))(t)
 		var f capture.Frame

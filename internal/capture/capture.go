@@ -359,7 +359,7 @@ func (m *Making) readError(name string) error {
 }
 
 func (m *Making) truncate(name string) (*os.File, error) {
-	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE, nettext.Either(m.Private, 0o600, fs.FileMode(0o666))) // who reads a pipe too is not told that nobody else does
+	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE, nettext.Either(m.Private, 0o600, fs.FileMode(0o666))) // with a pipe open for reading as well, the program would not learn that its reader is gone
 	if err != nil {
 		return nil, err
 	}

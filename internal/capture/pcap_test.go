@@ -316,8 +316,7 @@ func TestPcapng(t *testing.T) {
 // TestPcapngNumbers: frames have the numbers that Wireshark gives them, which
 // counts some blocks that hold no packet.
 func TestPcapngNumbers(t *testing.T) {
-	frames, err := readAll(numbered(binary.LittleEndian).b)
-	must.Do(t, err)
+	frames := must.Get(readAll(numbered(binary.LittleEndian).b))(t)
 	var got []uint64
 	for _, f := range frames {
 		got = append(got, f.Number)
@@ -325,7 +324,7 @@ func TestPcapngNumbers(t *testing.T) {
 	if want := []uint64{2, 3, 10, 12, 14}; !slices.Equal(got, want) {
 		t.Errorf("%v, want %v", got, want)
 	}
-	_, err = readAll(append(numbered(binary.BigEndian).b, 1, 2, 3))
+	_, err := readAll(append(numbered(binary.BigEndian).b, 1, 2, 3))
 	var e *Error
 	if !errors.As(err, &e) || e.Frame != 16 {
 		t.Errorf("the damage is at %v, want frame 16", err)

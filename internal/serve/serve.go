@@ -387,7 +387,7 @@ func (t *tokens) at(client netip.Addr, n int64, p *dissect.Protocol) uint32 {
 	h.Write([]byte(p.Name + " " + t.server))
 	bits := cmp.Or(p.Handshake.Bits, 31)
 	// The highest bit is always set: 0 means no challenge, and qstat ignores those of
-	// Minecraft that have less than six digits.
+	// Minecraft that have fewer than six digits.
 	return (binary.BigEndian.Uint32(h.Sum(nil)) | 1<<31) >> (32 - bits)
 }
 

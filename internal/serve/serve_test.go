@@ -485,7 +485,7 @@ func TestGuarded(t *testing.T) {
 	// 16 bytes to 7.
 	s = one(t, "minecraft/gs4-nukkit.pcap", "", Options{Guarded: true})
 	ask(t, s, alice, noon, "\xfe\xfd\x09abcd", Withheld)
-	for n := range 1000 { // qstat ignores challenges with less than six digits
+	for n := range 1000 { // qstat ignores challenges with fewer than six digits
 		if reply = ask(t, s, alice, noon.Add(time.Duration(n)*epoch), "\xfe\xfd\x09abcd0123456789", Challenged); len(reply) < 12 {
 			t.Errorf("minecraft %q", reply)
 		}

@@ -35,15 +35,15 @@ type File struct {
 	over bool
 }
 
-// Create creates a file that will replace one or be new. What is no file, such as a device or a link
-// to nothing, is not replaced. It gets the mode of the file that it will replace. If there is none, it gets the mode that the umask leaves, or that of a private
-// file.
+// Create creates a file that will replace one or be new. What is not a file, such as a device or a
+// link to nothing, is not replaced. It gets the mode of the file that it will replace. If there is
+// none, it gets the mode that the umask leaves, or that of a private file.
 func Create(name string, private bool) (*File, error) {
 	mode := fs.FileMode(0o666)
 	if private {
 		mode = 0o600
 	}
-	old, err := os.Stat(name) // the system may refuse to follow a link that somebody else made in a folder of all
+	old, err := os.Stat(name) // the system may refuse to follow the link of another user in a sticky folder
 	if target, err := filepath.EvalSymlinks(name); err == nil {
 		name = target
 	}
