@@ -1374,7 +1374,8 @@ func TestListen(t *testing.T) {
 			t.Helper()
 			req := must.Get(http.NewRequest(http.MethodGet, base+path, nil))(t)
 			req.Host = host
-			resp := must.Get(http.DefaultClient.Do(req))(t)
+			resp, err := http.DefaultClient.Do(req)
+			must.Do(t, err)
 			defer resp.Body.Close()
 			return resp.StatusCode, string(must.Get(io.ReadAll(resp.Body))(t))
 		}
@@ -1401,7 +1402,8 @@ func TestListen(t *testing.T) {
 		if status, _ := get("other"+query, ""); status != http.StatusNotFound {
 			t.Errorf("another page: %d", status)
 		}
-		stream := must.Get(http.Get(base + "events" + query))(t)
+		stream, err := http.Get(base + "events" + query)
+		must.Do(t, err)
 		defer stream.Body.Close()
 		lines := bufio.NewScanner(stream.Body)
 		next := func() string {

@@ -693,7 +693,8 @@ func TestWeb(t *testing.T) {
 	get := func(path, host string) (string, int) {
 		r := must.Get(http.NewRequest(http.MethodGet, url+path, http.NoBody))(t)
 		r.Host = host
-		answer := must.Get(http.DefaultClient.Do(r))(t)
+		answer, err := http.DefaultClient.Do(r)
+		must.Do(t, err)
 		defer answer.Body.Close()
 		return string(must.Get(io.ReadAll(answer.Body))(t)), answer.StatusCode
 	}

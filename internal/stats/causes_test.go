@@ -1403,9 +1403,8 @@ func TestWhyAndReport(t *testing.T) {
 				continue
 			}
 			name := filepath.Join(t.TempDir(), s.Name+".pcap")
-			f, err := os.Create(name)
-			must.Do(t, err)
-			_, err = s.Write(f, scenes.Options{Span: 24 * time.Second, Clients: 200, Rate: 200})
+			f := must.Get(os.Create(name))(t)
+			_, err := s.Write(f, scenes.Options{Span: 24 * time.Second, Clients: 200, Rate: 200})
 			must.Do(t, errors.Join(err, f.Close()))
 			agree(t, name)
 		}

@@ -478,8 +478,7 @@ func TestRulesOfNamespace(t *testing.T) {
 		t.Fatalf("%v %s", err, out)
 	}
 	for _, name := range []string{"greedy", "made-up"} {
-		s, err := scenes.Find(name)
-		must.Do(t, err)
+		s := must.Get(scenes.Find(name))(t)
 		for format, v6 := range map[string]bool{"iptables": false, "ip6tables": true} {
 			run(name+" "+format, func(t *testing.T) {
 				o := scenes.Options{Span: 9 * time.Second, Clients: 800, Rate: 500, IPv6: v6}
