@@ -114,13 +114,13 @@ func (t *top[V]) place(k *key, sum uint64) (e *entry[V], evicts bool) {
 // least returns the position of the lowest count of an entry and a few others. They are far from each other: what comes at the same time
 // lies side by side, such as the clients of a botnet.
 func (t *top[V]) least(i int) int {
-	least := i
+	step, least, lowest := max(t.most/few, 1), i, t.entries[i].rank()
 	for range few - 1 {
-		if i += max(t.most/few, 1); i >= t.most {
+		if i += step; i >= t.most {
 			i -= t.most
 		}
-		if t.entries[i].rank() < t.entries[least].rank() {
-			least = i
+		if e := &t.entries[i]; e.count < lowest && e.rank() < lowest { // one access decides, as nearly always
+			least, lowest = i, e.rank()
 		}
 	}
 	return least
