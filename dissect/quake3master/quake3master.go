@@ -468,10 +468,7 @@ func endOfList(b []byte) int {
 		return 0
 	}
 	zeros := b[n:min(len(b), n+maxZeros)]
-	if len(bytes.Trim(zeros, "\x00")) > 0 {
-		return 0
-	}
-	return n + len(zeros)
+	return nettext.Either(len(bytes.Trim(zeros, "\x00")) > 0, 0, n+len(zeros))
 }
 
 // maxZeros is the largest number of zeros after the mark that ends the list. Three
