@@ -212,13 +212,18 @@ func cutAt(text string) string {
 	return text
 }
 
-// writeFlag describes a flag.
-func writeFlag(b *strings.Builder, f *pflag.Flag) {
+// usageOf returns what is said about a flag, with its default.
+func usageOf(f *pflag.Flag) string {
 	_, text := pflag.UnquoteUsage(f)
-	left := leftOf(f)
 	if d := f.DefValue; !slices.Contains([]string{"", "0", "0s", "false", "[]", fmt.Sprint(automatic)}, d) && !strings.Contains(text, "default") {
 		text += " (default " + d + ")"
 	}
+	return text
+}
+
+// writeFlag describes a flag.
+func writeFlag(b *strings.Builder, f *pflag.Flag) {
+	left := leftOf(f)
 	const column = 28
 	if n := utf8.RuneCountInString(left); n < column-1 {
 		left += strings.Repeat(" ", column-n)
@@ -226,7 +231,7 @@ func writeFlag(b *strings.Builder, f *pflag.Flag) {
 		left += "\n"
 	}
 	b.WriteString(left)
-	wrap(b, text, strings.Repeat(" ", column))
+	wrap(b, usageOf(f), strings.Repeat(" ", column))
 }
 
 // newHelp replaces the command of cobra, which accepts any topic.

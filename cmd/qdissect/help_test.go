@@ -176,19 +176,8 @@ func manPage(c *cobra.Command) []byte {
 	if flags := append(shown(c.NonInheritedFlags()), shown(c.InheritedFlags())...); len(flags) > 0 {
 		b.WriteString(".SH OPTIONS\n")
 		for _, f := range flags {
-			b.WriteString(".TP\n")
-			if f.Shorthand != "" {
-				fmt.Fprintf(&b, "\\fB\\-%s\\fR, ", roff(f.Shorthand))
-			}
-			value, usage := pflag.UnquoteUsage(f)
-			fmt.Fprintf(&b, "\\fB\\-\\-%s\\fR", roff(f.Name))
-			if value != "" {
-				fmt.Fprintf(&b, " \\fI%s\\fR", roff(value))
-			}
-			if !slices.Contains([]string{"", "false", "0", "0s", "[]"}, f.DefValue) {
-				usage += " (default " + f.DefValue + ")"
-			}
-			b.WriteString("\n" + roff(usage) + "\n")
+			names, value, _ := strings.Cut(strings.TrimSpace(leftOf(f)), "--"+f.Name)
+			fmt.Fprintf(&b, ".TP\n\\fB%s\\-\\-%s\\fR\\fI%s\\fR\n%s\n", roff(names), roff(f.Name), roff(value), roff(usageOf(f)))
 		}
 	}
 	var others []string
