@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/qdissect/qdissect/internal/capture"
 	"github.com/qdissect/qdissect/internal/display"
@@ -57,6 +58,7 @@ func complete(cmd *cobra.Command) {
 			return list, directive
 		})
 	}
+	cmd.Flags().VisitAll(func(f *pflag.Flag) { _, f.Usage = pflag.UnquoteUsage(f) }) // without the marks of values
 	if cmd.Name() == "protocols" {
 		cmd.ValidArgsFunction = func(_ *cobra.Command, _ []string, begin string) ([]string, cobra.ShellCompDirective) {
 			return beginning(display.ProtocolNames(), begin), cobra.ShellCompDirectiveNoFileComp

@@ -113,7 +113,7 @@ func TestManPages(t *testing.T) {
 			continue
 		}
 		// Copied from the page, these must work in a shell.
-		for _, want := range []string{"\n         qdissect -V -c 1 server.pcap", "-i, --interface interface\n", "qdissect-top(1)", "qdissect - Dissect game-server"} {
+		for _, want := range []string{"\n         qdissect -V -c 1 server.pcap", "-i, --interface INTERFACE\n", "--annotate[=tree]\n", "qdissect-top(1)", "qdissect - Dissect game-server"} {
 			if !strings.Contains(overstruck.ReplaceAllString(string(text), ""), want) {
 				t.Errorf("%s lacks %q:\n%s", pages, want, text)
 			}
@@ -269,11 +269,15 @@ func TestCompletion(t *testing.T) {
 		{[]string{"decode", "--as", "teew"}, []string{"teeworlds"}},
 		{[]string{"help", "anon"}, []string{"anonymize"}},
 		{[]string{"check", "--format", "ju"}, []string{"junit"}},
+		{[]string{"read", "--fi"}, []string{"--field", "--field-option", "--filter"}},
 	} {
 		out, _, status := runIn(t, t.TempDir(), append([]string{"__complete"}, c.args...)...)
 		var got []string
 		for line := range strings.Lines(out) {
-			if name, _, _ := strings.Cut(strings.TrimSuffix(line, "\n"), "\t"); !strings.HasPrefix(name, ":") {
+			if name, about, _ := strings.Cut(strings.TrimSuffix(line, "\n"), "\t"); !strings.HasPrefix(name, ":") {
+				if strings.Contains(about, "`") {
+					t.Errorf("%q is explained with %q", name, about)
+				}
 				got = append(got, name)
 			}
 		}

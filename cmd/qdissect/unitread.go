@@ -113,10 +113,7 @@ func fromUnits(dir string, trouble func(error)) (*unitfile.Sum, error) {
 // wholeUnit returns the folder of the unit of a file.
 func wholeUnit(name string) string {
 	folder := filepath.Dir(name)
-	if strings.HasPrefix(filepath.Base(folder), "shards=") {
-		folder = filepath.Dir(folder)
-	}
-	return folder
+	return nettext.Either(strings.HasPrefix(filepath.Base(folder), "shards="), filepath.Dir(folder), folder)
 }
 
 // missingShards lists the shards that are not in a part.
