@@ -392,8 +392,7 @@ func TestIncompleteThenPoll(t *testing.T) {
 // crowd returns n protocols: all those known, last, after others that could own
 // every payload but never prove it.
 func crowd(n int) []*dissect.Protocol {
-	known := all.Protocols()
-	starts := make([]string, 256)
+	known, starts := all.Protocols(), make([]string, 256)
 	for i := range starts {
 		starts[i] = string([]byte{byte(i)})
 	}

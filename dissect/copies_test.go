@@ -598,8 +598,7 @@ func packed(plain string) string {
 
 func packedParts(n int, id uint32) (a asked) {
 	plain := ruleBytes(n, 8)
-	z := packed(plain)
-	total := 2 + n%4
+	z, total := packed(plain), 2+n%4
 	for i, p := range cutUp(z, total) {
 		head := splitID(id|1<<31) + string([]byte{byte(total), byte(i)})
 		if i == 0 {

@@ -152,8 +152,7 @@ func FuzzSecret(f *testing.F) {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
-		before := bytes.Clone(b)
-		got := (*Foreign)(nil).Shown(b)
+		before, got := bytes.Clone(b), (*Foreign)(nil).Shown(b)
 		if !bytes.Equal(b, before) || len(got) != len(b) {
 			t.Fatalf("%q became %q", before, got)
 		}

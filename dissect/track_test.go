@@ -420,8 +420,7 @@ func TestFlowTable(t *testing.T) {
 	at := func(k flowKey) *ends { return &ends{key: k, hash: table.hasher.flow(&k)} }
 	key := func(n int) flowKey { return flowKey{low: address{lo: uint64(n)}, highPort: uint16(n * 7)} }
 	for step := range must.Try(50_000, 200_000) {
-		now := int64(step)
-		k := key(rng.IntN(900))
+		now, k := int64(step), key(rng.IntN(900))
 		switch rng.IntN(10) {
 		case 0:
 			if i := table.find(at(k)); i >= 0 {

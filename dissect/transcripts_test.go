@@ -57,8 +57,7 @@ func TestTranscripts(t *testing.T) {
 }
 
 func transcripts(t *testing.T, name string, protocols ...*dissect.Protocol) {
-	update := os.Getenv("QDISSECT_UPDATE") != ""
-	data := must.Get(os.ReadFile(name))(t)
+	update, data := os.Getenv("QDISSECT_UPDATE") != "", must.Get(os.ReadFile(name))(t)
 	names, whole := map[string]string{}, ""
 	reason := regexp.MustCompile(` by [a-z-]+`)
 	for section := range strings.SplitSeq(strings.TrimSpace(string(data)), "\n\n") {

@@ -305,8 +305,7 @@ func TestPages(t *testing.T) {
 	if !must.TryAll() {
 		return // it takes seconds to build
 	}
-	root := must.Get(filepath.Abs(".."))(t)
-	dir := t.TempDir()
+	root, dir := must.Get(filepath.Abs(".."))(t), t.TempDir()
 	must.Do(t, os.Mkdir(filepath.Join(dir, "testdata"), 0o700))
 	page := string(readFile(t, filepath.Join(root, "docs", "testing-with-captures.md")))
 	files := regexp.MustCompile("(?s)`(\\w+\\.go)`:\n\n```go\n(.*?)```").FindAllStringSubmatch(page, -1)
@@ -362,8 +361,7 @@ func TestServe(t *testing.T) {
 	addr, took := "", time.Duration(0)
 	log, failed := try(t, func(inner testing.TB) {
 		addr = Serve(inner, pcap("a2s/a2s-goldsrc-split.pcap"))
-		challenge := ask(t, addr, rules+"\xff\xff\xff\xff", 1)[0]
-		start := time.Now()
+		challenge, start := ask(t, addr, rules+"\xff\xff\xff\xff", 1)[0], time.Now()
 		parts := ask(t, addr, rules+challenge[5:], 4)
 		took = time.Since(start)
 		for i, p := range parts {

@@ -190,12 +190,10 @@ func tshark(t *testing.T, path string, n int) {
 // TestRecordEnds checks that each direction of both kinds of connections is recorded once, with its addresses, and that what the
 // system refuses is not.
 func TestRecordEnds(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "x.pcapng")
-	plain := listen(t, "127.0.0.1:0")
+	path, plain := filepath.Join(t.TempDir(), "x.pcapng"), listen(t, "127.0.0.1:0")
 	to := plain.LocalAddr()
 	open := Record(t, listen(t, "127.0.0.1:0"), File(path))
-	connected := RecordConn(t, dial(t, to), File(path))
-	b := make([]byte, 100)
+	connected, b := RecordConn(t, dial(t, to), File(path)), make([]byte, 100)
 	must.Get(open.WriteTo([]byte("wo"), to))(t)
 	must.Get(connected.Write([]byte("wc")))(t)
 	must.Get(plain.WriteTo([]byte("ro"), open.LocalAddr()))(t)
@@ -230,8 +228,7 @@ func TestRecordEnds(t *testing.T) {
 
 // TestRecordAddresses checks the addresses of sockets that are bound to no address.
 func TestRecordAddresses(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "x.pcapng")
-	other := listen(t, "127.0.0.1:0")
+	path, other := filepath.Join(t.TempDir(), "x.pcapng"), listen(t, "127.0.0.1:0")
 	for _, network := range []string{"udp4", "udp"} {
 		conn := must.Get(net.ListenPacket(network, ":0"))(t)
 		defer conn.Close()
@@ -327,8 +324,7 @@ func TestRecordLarge(t *testing.T) {
 // TestRecordConcurrent checks that many goroutines on sockets with one file lose
 // nothing, and that the datagrams of each are in order.
 func TestRecordConcurrent(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "x.pcapng")
-	other := listen(t, "127.0.0.1:0")
+	path, other := filepath.Join(t.TempDir(), "x.pcapng"), listen(t, "127.0.0.1:0")
 	const workers, each = 8, 50
 	var wait sync.WaitGroup
 	shared := Record(t, listen(t, "127.0.0.1:0"), File(path))
@@ -346,8 +342,7 @@ func TestRecordConcurrent(t *testing.T) {
 		})
 	}
 	wait.Wait()
-	next := make([]byte, workers)
-	list := Messages(t, path)
+	next, list := make([]byte, workers), Messages(t, path)
 	last := time.Time{}
 	for _, m := range list {
 		if w := m.Data[1]; m.Data[2] != next[w] || m.Time.Before(last) {
@@ -391,8 +386,7 @@ func (broken) WriteTo([]byte, net.Addr) (int, error) { return 0, errors.New("no 
 
 // TestRecordFailed checks that a datagram that could not be sent is not recorded.
 func TestRecordFailed(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "x.pcapng")
-	other := listen(t, "127.0.0.1:0")
+	path, other := filepath.Join(t.TempDir(), "x.pcapng"), listen(t, "127.0.0.1:0")
 	c := Record(t, broken{listen(t, "127.0.0.1:0")}, File(path))
 	if _, err := c.WriteTo([]byte("x"), other.LocalAddr()); err == nil {
 		t.Fatal("sent")

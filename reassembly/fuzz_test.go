@@ -257,8 +257,7 @@ func FuzzRanges(f *testing.F) {
 			real := Fragment{Offset: g.offset, More: g.more, Length: g.length, Data: []byte(g.data), Frames: []uint64{1}, Time: p.now}
 			got, verdict := table.Add(key(id), real)
 
-			want := Held
-			m := model[id]
+			want, m := Held, model[id]
 			exact := func(h modelFragment) bool { return h.offset == g.offset && h.length == g.length && h.more == g.more }
 			same := func(h modelFragment) bool {
 				n := min(len(h.data), len(g.data))

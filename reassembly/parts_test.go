@@ -597,8 +597,7 @@ func TestPartsAllocateNothing(t *testing.T) {
 	p.want(0, "s\x01\x02b", second(0), Complete)
 	first, second := []byte("s\x00\x02Aone "), []byte("s\x01\x02two")
 	frames := []uint64{1}
-	at := time.Unix(1000, 0)
-	id := uint64(0)
+	at, id := time.Unix(1000, 0), uint64(0)
 	round := func() {
 		id++
 		at = at.Add(time.Millisecond)
@@ -954,8 +953,7 @@ func TestRangesAllocateNothing(t *testing.T) {
 	r.Ranges.lost = nil
 	data := make([]byte, 1480)
 	frames := []uint64{1}
-	at := time.Unix(1000, 0)
-	id := uint64(0)
+	at, id := time.Unix(1000, 0), uint64(0)
 	round := func() {
 		id++
 		at = at.Add(time.Millisecond)

@@ -34,8 +34,7 @@ func TestPartsStories(t *testing.T) {
 	if *update {
 		must.Do(t, os.WriteFile(name, b.Bytes(), 0o666))
 	}
-	want := must.Get(os.ReadFile(name))(t)
-	have := strings.Split(b.String(), "\n")
+	want, have := must.Get(os.ReadFile(name))(t), strings.Split(b.String(), "\n")
 	for i, line := range strings.Split(string(want), "\n") {
 		if i >= len(have) || have[i] != line {
 			t.Fatalf("line %d is\n%s, want\n%s", i+1, have[min(i, len(have)-1)], line)
@@ -340,8 +339,7 @@ func TestBudgetOfTwoTables(t *testing.T) {
 func TestBudgetSmallerThanASet(t *testing.T) {
 	r := newRangeTable(t, 4<<10, Limits{})
 	r.want(1, 0, more, "AAAAAAAA", second(0), Held)
-	big := string(make([]byte, 1024))
-	verdicts := ""
+	big, verdicts := string(make([]byte, 1024)), ""
 	for i := range 8 {
 		_, v := r.add(2, 1024*i, more, big, second(1))
 		verdicts += v.String() + " "
@@ -370,8 +368,7 @@ func TestFlood(t *testing.T) {
 	r := newRangeTable(t, budget, Limits{})
 	lost := 0
 	r.Ranges.lost = func(*Fragments, Reason) { lost++ }
-	junk := make([]byte, 1480)
-	at := second(0)
+	junk, at := make([]byte, 1480), second(0)
 	complete := 0
 	for i := range 20000 {
 		at = at.Add(10 * time.Microsecond)

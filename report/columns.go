@@ -252,10 +252,7 @@ const overflows = 0x80
 
 // most returns the greatest width of a column. On narrow terminals, long addresses are shortened.
 func (c *Columns) most(cell int) int {
-	if c.o.Width == 0 || cell != leftCell && cell != rightCell {
-		return overflows - 1
-	}
-	return min(max(leastWidths[cell], leastWidths[cell]+(c.o.Width-roomy)/2), overflows-1)
+	return nettext.Either(c.o.Width == 0 || cell != leftCell && cell != rightCell, overflows-1, min(max(leastWidths[cell], leastWidths[cell]+(c.o.Width-roomy)/2), overflows-1))
 }
 
 // shorten replaces the middle of an address, to make it less columns shorter.

@@ -353,8 +353,7 @@ func TestForms(t *testing.T) {
 func TestSchema(t *testing.T) {
 	var text bytes.Buffer
 	must.Do(t, report.WriteSchema(&text, all.Protocols()))
-	doc := must.Get(jsonschema.UnmarshalJSON(&text))(t)
-	c := jsonschema.NewCompiler()
+	doc, c := must.Get(jsonschema.UnmarshalJSON(&text))(t), jsonschema.NewCompiler()
 	must.Do(t, c.AddResource("qdissect.json", doc))
 	schema := must.Get(c.Compile("qdissect.json"))(t)
 	valid := func(path, line string) any {

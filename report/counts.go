@@ -145,9 +145,7 @@ func messageLines(s *Summary, line func(name, format string, args ...any)) {
 			if n := s.Ambiguous[m]; m.Protocol == i && n > 0 {
 				name := p.Name
 				for k, q := range s.Protocols {
-					if m.Others>>k&1 != 0 {
-						name += " or " + q.Name
-					}
+					name += nettext.Either(m.Others>>k&1 != 0, " or "+q.Name, "")
 				}
 				line(name, "%d %s", n, nettext.Plural(int(n), "message", "messages"))
 				sure -= n
@@ -180,9 +178,7 @@ func outcomes(s *Summary) string {
 		{o[dissect.OutcomeElsewhere], "answered from elsewhere"}, {o[dissect.OutcomeUnanswered] + o[dissect.OutcomeOther], "unanswered"}, {o[dissect.OutcomeRepeated], "repeated"},
 		{o[dissect.OutcomeOneSided], "with only one direction captured"}, {o[dissect.OutcomeOpen], "open at the end"}, {o[dissect.OutcomeForgotten], "forgotten"},
 	} {
-		if c.n > 0 || c.what == "unanswered" {
-			b += fmt.Sprintf(", %d %s", c.n, c.what)
-		}
+		b += nettext.Either(c.n > 0 || c.what == "unanswered", fmt.Sprintf(", %d %s", c.n, c.what), "")
 	}
 	return b
 }
@@ -190,9 +186,7 @@ func outcomes(s *Summary) string {
 // oneSided says that only one direction was captured, or what else may be the cause.
 func oneSided(s *Summary) string {
 	b := "only one direction was captured"
-	if s.Inputs > 1 {
-		b += fmt.Sprintf(" in %d of %d captures", s.OneSided, s.Inputs)
-	}
+	b += nettext.Either(s.Inputs > 1, fmt.Sprintf(" in %d of %d captures", s.OneSided, s.Inputs), "")
 	if s.Requests > 0 {
 		b += ", or no server answers"
 	}

@@ -127,8 +127,7 @@ func FuzzParquet(f *testing.F) {
 
 // TestParquetBroken checks that a broken row is an error.
 func TestParquetBroken(t *testing.T) {
-	r := tables.NewRows(false)
-	addr := netip.MustParseAddrPort("192.0.2.1:27015")
+	r, addr := tables.NewRows(false), netip.MustParseAddrPort("192.0.2.1:27015")
 	u := &dissect.Unknown{Datagram: &dissect.Datagram{Frame: 1, Src: addr, Dst: addr, Payload: []byte("data")}}
 	must.Do(t, r.Unknown(u))
 	for n := 1; n < len(r.Bytes()); n++ {

@@ -135,9 +135,7 @@ func likenesses(list []Likeness, sampled, all uint64) string {
 		case l.Port != 0:
 			where = " of them"
 		}
-		if l.Port != 0 {
-			where += fmt.Sprintf(" on port %d", l.Port)
-		}
+		where += nettext.Either(l.Port != 0, fmt.Sprintf(" on port %d", l.Port), "")
 		said = append(said, fmt.Sprintf("%d%s %s like %s", l.Packets, where, nettext.Plural(int(l.Packets), "looks", "look"), l.Name))
 	}
 	if len(list) > shown {

@@ -76,9 +76,7 @@ func writeProtocols(b *strings.Builder, list []*dissect.Protocol) {
 		wrap(b, p.Doc, indent)
 		wrap(b, "Source: "+p.Source, indent)
 		ports := "Ports: " + portList(p.Ports)
-		if p.OverTCP() {
-			ports += " (TCP)"
-		}
+		ports += nettext.Either(p.OverTCP(), " (TCP)", "")
 		wrap(b, ports, indent)
 		if ids := gameIDs(p); len(ids) > 0 {
 			wrap(b, "Games: "+strings.Join(ids, ", "), indent)
@@ -99,9 +97,7 @@ func portList(ports []uint16) string {
 			j++
 		}
 		s := strconv.Itoa(int(ports[i]))
-		if j > i {
-			s += "-" + strconv.Itoa(int(ports[j]))
-		}
+		s += nettext.Either(j > i, "-"+strconv.Itoa(int(ports[j])), "")
 		parts = append(parts, s)
 		i = j + 1
 	}
@@ -127,16 +123,12 @@ func writeFields(b *strings.Builder, list []*dissect.Protocol, markdown bool) {
 		}
 		for _, f := range p.Catalog.Fields() {
 			kind := f.Kind.String()
-			if f.Framing {
-				kind += ", framing"
-			}
+			kind += nettext.Either(f.Framing, ", framing", "")
 			if f.Secret {
 				kind += ", secret"
 			}
 			doc := f.Doc
-			if f.JSONName() != f.Key() {
-				kind += ", " + f.JSONName() + " in JSON"
-			}
+			kind += nettext.Either(f.JSONName() != f.Key(), ", "+f.JSONName()+" in JSON", "")
 			if values := valueList(f); values != "" {
 				doc += " " + values
 			}

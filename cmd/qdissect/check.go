@@ -136,9 +136,7 @@ func (c *checking) footer() string {
 	add(c.damaged, "damaged")
 	add(c.all-c.equal-c.different-c.missing-c.written, "not read")
 	line := nettext.Either(c.all == 0, "no captures", fmt.Sprintf("%s: %s", nettext.Count(c.all, "capture"), strings.Join(parts, ", ")))
-	if c.orphans > 0 {
-		line += fmt.Sprintf("; goldens without capture: %d", c.orphans)
-	}
+	line += nettext.Either(c.orphans > 0, fmt.Sprintf("; goldens without capture: %d", c.orphans), "")
 	return line
 }
 

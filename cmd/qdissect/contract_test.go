@@ -123,8 +123,7 @@ func (c *contract) kinds(where, path string, d *jsonl.Document, n int) {
 
 // line checks and counts a message or a finding.
 func (c *contract) line(where string, d *jsonl.Document, counted sums) {
-	protocol := d.Str(0, "protocol")
-	at := 0
+	protocol, at := d.Str(0, "protocol"), 0
 	for i := range d.In(0) {
 		key := string(d.Nodes[i].Key)
 		k := slices.Index(c.order, key)

@@ -173,9 +173,7 @@ func sample(text string) string {
 
 func explainField(b *strings.Builder, f *dissect.Field, p *dissect.Protocol) {
 	kind := f.Kind.String()
-	if f.Secret {
-		kind += ", masked unless --show-secrets is given"
-	}
+	kind += nettext.Either(f.Secret, ", masked unless --show-secrets is given", "")
 	fmt.Fprintf(b, "%s (%s)\n", f.Path, kind)
 	wrap(b, strings.TrimSpace(f.Doc+" "+valueList(f)), "  ")
 	fmt.Fprintf(b, "  Protocol: %s\n", p.Title)

@@ -160,10 +160,7 @@ type saver struct {
 // saver returns the writer of frames, or nil if none is needed.
 func (o *saveOptions) saver(env environment, l limits, live *capture.Live, snap int, m capture.Making) (*saver, error) {
 	if o.file == "" {
-		if l.packets == 0 {
-			return nil, nil
-		}
-		return &saver{limits: l}, nil
+		return nettext.Either(l.packets == 0, nil, &saver{limits: l}), nil
 	}
 	s := &saver{env: env, file: o.file, live: live, limits: l, goOn: o.onError == "continue"}
 	v, err := conditions("b", o.rotate, "filesize", "duration", "interval", "packets", "files")

@@ -24,9 +24,7 @@ func readBy(g *games.Game) string {
 	var parts []string
 	if len(g.Protocols) > 0 {
 		s := strings.Join(g.Protocols, " or ")
-		if g.Port != 0 {
-			s += fmt.Sprintf(" on port %d", g.Port)
-		}
+		s += nettext.Either(g.Port != 0, fmt.Sprintf(" on port %d", g.Port), "")
 		parts = append(parts, s)
 	}
 	switch {

@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"cmp"
 	"flag"
 	"fmt"
 	"net"
@@ -74,7 +73,10 @@ var (
 // TestManPages makes a manual page of each command, from what --help shows. With -man DIR it
 // writes them: the program itself does not carry what only its packages need.
 func TestManPages(t *testing.T) {
-	dir := cmp.Or(*manPages, t.TempDir())
+	dir := *manPages
+	if dir == "" {
+		dir = t.TempDir()
+	}
 	var pages []string
 	var write func(c *cobra.Command)
 	write = func(c *cobra.Command) {

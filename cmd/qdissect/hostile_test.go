@@ -270,8 +270,7 @@ func TestMemory(t *testing.T) {
 // TestSafeFormats checks that the formats of check are safe on a terminal, and that
 // those for programs are valid.
 func TestSafeFormats(t *testing.T) {
-	dir := t.TempDir()
-	capture := nastyCapture(t)
+	dir, capture := t.TempDir(), nastyCapture(t)
 	must.Do(t, os.WriteFile(filepath.Join(dir, "nasty.pcap"), capture, 0o600))
 	if _, errs, status := runIn(t, dir, "check", "--update", "nasty.pcap"); status != exitDone {
 		t.Fatal(errs)

@@ -19,7 +19,6 @@ import (
 
 	"github.com/qdissect/qdissect/internal/capture"
 	"github.com/qdissect/qdissect/internal/must"
-	"github.com/qdissect/qdissect/internal/nettext"
 )
 
 // writing are the commands that write files. IN is a capture, IN2 one that follows it, UNITS the folder of units of both, SERVER one
@@ -70,8 +69,7 @@ func TestKilled(t *testing.T) {
 	outputOf(t, "read", "-q", "--series", "--unit", "1/1", "--out", units, in, next)
 	wireshark := filepath.Join(t.TempDir(), "tshark") // says where it looks for files
 	must.Do(t, os.WriteFile(wireshark, []byte("#!/bin/sh\nprintf 'Personal Lua Plugins:\\t%s\\nPersonal Extcap path:\\t%s\\n' \"$TMPDIR\" \"$TMPDIR\"\n"), 0o777))
-	server := mumbles(t)
-	points := must.Try(1, 20)
+	server, points := mumbles(t), must.Try(1, 20)
 	for _, c := range writing {
 		if c.like && !must.TryAll() {
 			continue
@@ -111,11 +109,9 @@ func TestKilled(t *testing.T) {
 					t.Errorf("%v: %v\n%s", cmd, err, text)
 				}
 			}
-			alone := t.TempDir()
-			began := time.Now()
+			alone, began := t.TempDir(), time.Now()
 			end(start(alone))
-			took := time.Since(began)
-			want := filesIn(t, alone)
+			took, want := time.Since(began), filesIn(t, alone)
 			if len(want) == 0 {
 				t.Fatal("no files")
 			}
@@ -140,7 +136,11 @@ func TestKilled(t *testing.T) {
 					t.Error(err)
 					return
 				}
-				time.Sleep(nettext.Either(c.waits, took+time.Duration(2*i-points)*4*time.Millisecond, took*time.Duration(i+1)/time.Duration(points+1)))
+				after := took * time.Duration(i+1) / time.Duration(points+1)
+				if c.waits {
+					after = took + time.Duration(2*i-points)*4*time.Millisecond
+				}
+				time.Sleep(after)
 				_ = cmd.Process.Kill()
 				_ = cmd.Wait()
 				left := filesIn(t, dir)
@@ -230,8 +230,7 @@ func TestKilledQuery(t *testing.T) {
 		got := duckDB(t, "select 1", "select count(*), count(distinct unit) from read_parquet('"+out+"/**/messages.parquet', hive_partitioning = true)")[0][0]
 		return atoi(t, got[0]), atoi(t, got[1])
 	}
-	whole := filepath.Join(dir, "whole")
-	began := time.Now()
+	whole, began := filepath.Join(dir, "whole"), time.Now()
 	if text, err := run(whole).CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, text)
 	}

@@ -58,8 +58,7 @@ func (o *limitOptions) small() bool {
 
 // apply sets the limits of a run.
 func (o *limitOptions) apply(run *pipeline.Options) error {
-	l := dissect.DefaultLimits
-	budget := reassembly.DefaultBudget
+	l, budget := dissect.DefaultLimits, reassembly.DefaultBudget
 	if o.memory > 0 {
 		if o.memory < leastMemory {
 			return fmt.Errorf("--max-memory %s: must be at least %s", o.memory, byteSize(leastMemory))

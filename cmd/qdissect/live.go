@@ -118,9 +118,7 @@ func (o *liveOptions) announce(env environment, live *capture.Live) {
 	snap := cmp.Or(o.snap, capture.MaxFrame)
 	for _, i := range live.Interfaces() {
 		line := fmt.Sprintf("listening on %s, link-type %s, snapshot length %d bytes", i.Name, capture.LinkTypeName(i.LinkType), snap)
-		if o.netns != "" {
-			line += ", network namespace " + o.netns
-		}
+		line += nettext.Either(o.netns != "", ", network namespace "+o.netns, "")
 		env.err.Write(append(nettext.AppendSafe(nil, []byte(line)), '\n'))
 	}
 }

@@ -321,8 +321,7 @@ func TestLiveReplay(t *testing.T) {
 	made := map[string]bool{"same-id.pcap": true, "fragments-lost.pcap": true, "requests-only.pcap": true, "replies-only.pcap": true, "tcp-segments.pcap": true}
 	seen := map[string]bool{}
 	for _, path := range must.TryCaptures(paths) {
-		name := filepath.Base(path)
-		frames := ethernet(t, path)
+		name, frames := filepath.Base(path), ethernet(t, path)
 		if !real.MatchString(name) || made[name] || filepath.Base(filepath.Dir(path)) == "trouble" || seen[name] || frames == nil {
 			continue
 		}
@@ -330,8 +329,7 @@ func TestLiveReplay(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel() // it waits between repeated requests
 			namespace(t)
-			want := comparable(t, readBack(t, path))
-			file := filepath.Join(t.TempDir(), "live.pcapng")
+			want, file := comparable(t, readBack(t, path)), filepath.Join(t.TempDir(), "live.pcapng")
 			r := start(t, "-i", "veth1", "-w", file, "--annotate")
 			w := connect(t, "veth0")
 			sent := map[string]time.Time{}
@@ -538,8 +536,7 @@ func TestLiveSeveral(t *testing.T) {
 func TestLiveVLAN(t *testing.T) {
 	namespace(t)
 	r := start(t, "-i", "veth1", "vlan 42 and udp port 27015")
-	plain := udp(client, server, question)
-	w := connect(t, "veth0")
+	plain, w := udp(client, server, question), connect(t, "veth0")
 	w.send(slices.Concat(plain[:12], []byte{0x81, 0, 0, 41}, plain[12:]))
 	w.send(plain)
 	w.send(slices.Concat(plain[:12], []byte{0x81, 0, 0, 42}, plain[12:]))
@@ -626,8 +623,7 @@ func TestLiveEnds(t *testing.T) {
 			namespace(t)
 			file := filepath.Join(t.TempDir(), "x.pcapng")
 			r := start(t, append(args, "-w", file, "-i", "veth1")...)
-			w := connect(t, "veth0")
-			from := client
+			w, from := connect(t, "veth0"), client
 			for running := true; running; {
 				w.send(udp(from, server, question))
 				from = netip.AddrPortFrom(from.Addr(), from.Port()+1) // equal datagrams would be duplicates
@@ -919,8 +915,7 @@ func TestLivePipe(t *testing.T) {
 			defer feed.Close()
 			r := launch(t, func(c *exec.Cmd) { c.Stdin = in }, "-o", "jsonl", "-")
 			in.Close()
-			w := capture.NewWriter(feed, capture.Pcapng)
-			from := client
+			w, from := capture.NewWriter(feed, capture.Pcapng), client
 			write := func(payload string) {
 				f := capture.Frame{Time: capture.StampOf(time.Now()), LinkType: 1, Data: udp(from, server, payload)}
 				from = netip.AddrPortFrom(from.Addr(), from.Port()+1) // an equal one would be a duplicate
@@ -1004,8 +999,7 @@ func TestLiveRefused(t *testing.T) {
 func TestLiveFilter(t *testing.T) {
 	namespace(t)
 	r := start(t, "-i", "veth1", "--all", "udp", "port", "27015")
-	w := connect(t, "veth0")
-	other := netip.AddrPortFrom(server.Addr(), 27016)
+	w, other := connect(t, "veth0"), netip.AddrPortFrom(server.Addr(), 27016)
 	w.send(udp(client, other, question))
 	seg := mkpcap.UDPSegment(client, server, []byte(strings.Repeat("x", 2000)))
 	eth := slices.Concat(make([]byte, 12), []byte{8, 0})
@@ -1325,8 +1319,7 @@ func TestExtcap(t *testing.T) {
 		}
 		close(lines)
 	}()
-	w := connect(t, "veth0")
-	got := ""
+	w, got := connect(t, "veth0"), ""
 	want := regexp.MustCompile(`(?m)^A2S\tinfo_request\t\t\t(\d+)\nA2S\tchallenge_reply\t67305985\t\d+\t$`)
 	for end := time.Now().Add(patience); !want.MatchString(got); {
 		w.send(udp(client, server, question))

@@ -126,8 +126,7 @@ func asking(t *testing.T, clients int, challenge func(client, n int) uint32, ans
 	t.Helper()
 	var b bytes.Buffer
 	w := mkpcap.NewWriter(&b, mkpcap.Options{})
-	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
-	server := netip.MustParseAddrPort("198.51.100.1:27015")
+	at, server := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), netip.MustParseAddrPort("198.51.100.1:27015")
 	for n := range 30 {
 		for i := range clients {
 			client := netip.AddrPortFrom(netip.AddrFrom4([4]byte{192, 0, 2, byte(1 + i)}), 50000+uint16(n))

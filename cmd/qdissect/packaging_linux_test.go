@@ -133,10 +133,10 @@ func TestConfined(t *testing.T) {
 	}
 
 	private := t.TempDir()
-	for _, args := range [][]string{{"-w", private + "/x.pcap"}, {"-w", private + "/x.pcap", "-b", "packets:1"}, {"--counts", private + "/counts"}, {"--user", "nosuch"}} {
+	for _, args := range [][]string{{"-w", private + "/x.pcap"}, {"-w", private + "/x.pcap", "-b", "packets:1"}, {"--counts", private + "/counts"}} {
 		r := launch(t, sudo, append([]string{"-i", "veth1"}, args...)...)
 		r.end(exitTrouble)
-		r.says(`^qdissect: (` + private + `.*permission denied|the user .*: user: unknown user nosuch); .*--user`)
+		r.says(`^qdissect: ` + private + `.*permission denied; .*--user`)
 	}
 }
 
@@ -237,8 +237,7 @@ func TestCaptureService(t *testing.T) {
 	if err != nil || len(files) != 1 {
 		t.Fatalf("files: %v, %v", files, err)
 	}
-	packed := must.Get(os.ReadFile(files[0]))(t)
-	z := must.Get(zstd.NewReader(nil))(t)
+	packed, z := must.Get(os.ReadFile(files[0]))(t), must.Get(zstd.NewReader(nil))(t)
 	if plain, err := z.DecodeAll(packed, nil); err != nil || !bytes.Contains(plain, []byte("info request")) {
 		t.Errorf("the file has no comments: %v\n%q", err, plain)
 	}

@@ -259,9 +259,7 @@ func (p *plan) conclude(sum *report.Summary, pieces string) error {
 		return nil
 	}
 	text := string(report.AppendUnread(nil, sum, len(o.protocols.names) > 0))
-	if sum.Datagrams > 0 && !o.all {
-		text += "; --all shows them"
-	}
+	text += nettext.Either(sum.Datagrams > 0 && !o.all, "; --all shows them", "")
 	complain(env, errors.New(text))
 	return nil
 }
@@ -279,9 +277,7 @@ func (p *plan) watchFirst() {
 // outside says that no packet was in the window.
 func (p *plan) outside() error {
 	text := "no messages: no packets between --since and --until"
-	if !p.first.IsZero() {
-		text += "; the first packet of the capture is of " + p.first.UTC().Format("2006-01-02 15:04:05") + " UTC"
-	}
+	text += nettext.Either(!p.first.IsZero(), "; the first packet of the capture is of "+p.first.UTC().Format("2006-01-02 15:04:05")+" UTC", "")
 	return errors.New(text)
 }
 
@@ -295,8 +291,5 @@ func (p *plan) unusual(sum *report.Summary, counters []byte) []byte {
 		o.Home, o.HomeBy = p.o.live.addresses(), "interface"
 	}
 	r := p.run.Counts.Stats.Report(o)
-	if !r.Unusual() {
-		return nil
-	}
-	return append(r.AppendText(nil, 1+bytes.Count(counters, []byte("\n"))), '\n')
+	return nettext.Either(!r.Unusual(), nil, append(r.AppendText(nil, 1+bytes.Count(counters, []byte("\n"))), '\n'))
 }

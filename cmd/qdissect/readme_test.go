@@ -114,8 +114,7 @@ func TestSharingCaptures(t *testing.T) {
 		must.Do(t, os.WriteFile(filepath.Join(dir, name), b, 0o666))
 	}
 	const prompt = "    $ qdissect "
-	commands := 0
-	lines := strings.Split(string(page), "\n")
+	commands, lines := 0, strings.Split(string(page), "\n")
 	for i, line := range lines {
 		command, ok := strings.CutPrefix(line, prompt)
 		if !ok {
@@ -262,8 +261,7 @@ func TestFilterPage(t *testing.T) {
 	var list strings.Builder
 	list.WriteString("| name | type | meaning |\n|---|---|---|\n")
 	for _, n := range display.Names() {
-		star := nettext.Either(n.Short, "*", "")
-		doc := n.Doc
+		star, doc := nettext.Either(n.Short, "*", ""), n.Doc
 		if len(n.Values) > 0 && !strings.Contains(doc, n.Values[0]) {
 			doc += ": " + strings.Join(n.Values, ", ")
 		}

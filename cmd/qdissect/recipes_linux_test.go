@@ -101,8 +101,7 @@ func TestRecipes(t *testing.T) {
 	must.Do(t, os.WriteFile(filepath.Join(bin, "duckdb"), []byte(shell), 0o777))
 	t.Setenv("PATH", bin+":"+os.Getenv("PATH"))
 	t.Setenv("XDG_CACHE_HOME", bin)
-	used := make([]int, len(notRun))
-	ran := 0
+	used, ran := make([]int, len(notRun)), 0
 	for _, page := range append(pages, filepath.Join(root, "README.md")) {
 		b := must.Get(os.ReadFile(page))(t)
 		if filepath.Base(page) == "testing-with-captures.md" { // TestPages of qdissecttest runs it

@@ -221,8 +221,7 @@ func TestSecretSplits(t *testing.T) {
 
 // TestSecrets checks that no captured password is in any output unless requested.
 func TestSecrets(t *testing.T) {
-	secrets := readFile(t, attackFile("secrets.pcap"))
-	dir := t.TempDir()
+	secrets, dir := readFile(t, attackFile("secrets.pcap")), t.TempDir()
 	path := filepath.Join(dir, "secrets.pcap")
 	must.Do(t, os.WriteFile(path, secrets, 0o600))
 	shown := outputs(t, secrets, forms)

@@ -14,9 +14,9 @@ import (
 
 // A serveLog writes what serve does.
 type serveLog interface {
-	started(*started) error
+	started(*started)
 	exchange(*host.Exchange)
-	summary(text string) error
+	summary(text string)
 }
 
 // started is the object that --format jsonl begins with.
@@ -37,30 +37,26 @@ type startedServer struct {
 // textLog is for people.
 type textLog struct{ w io.Writer }
 
-func (l textLog) started(s *started) (err error) {
+func (l textLog) started(s *started) {
 	for _, c := range s.Servers {
-		_, err = fmt.Fprintf(l.w, "%s  answers for %s  %s\n", c.Address, c.Captured, strings.Join(c.Protocols, ", "))
+		fmt.Fprintf(l.w, "%s  answers for %s  %s\n", c.Address, c.Captured, strings.Join(c.Protocols, ", "))
 	}
 	if s.Seed != nil {
-		_, err = fmt.Fprintf(l.w, "seed %d\n", *s.Seed)
+		fmt.Fprintf(l.w, "seed %d\n", *s.Seed)
 	}
-	return err
 }
 
 func (l textLog) exchange(e *host.Exchange) { fmt.Fprintln(l.w, e) }
 
-func (l textLog) summary(text string) error {
-	_, err := fmt.Fprintln(l.w, text)
-	return err
-}
+func (l textLog) summary(text string) { fmt.Fprintln(l.w, text) }
 
 // jsonLog is for programs.
 type jsonLog struct{ w io.Writer }
 
-func (l jsonLog) started(s *started) error { return l.line(s) }
+func (l jsonLog) started(s *started) { l.line(s) }
 
 func (l jsonLog) exchange(e *host.Exchange) {
-	_ = l.line(struct {
+	l.line(struct {
 		Type      string `json:"type"`
 		From      string `json:"from"`
 		To        string `json:"to"`
@@ -78,18 +74,18 @@ func (l jsonLog) exchange(e *host.Exchange) {
 	})
 }
 
-func (l jsonLog) summary(text string) error {
-	return l.line(struct {
+func (l jsonLog) summary(text string) {
+	l.line(struct {
 		Type string `json:"type"`
 		Text string `json:"text"`
 	}{"summary", text})
 }
 
 // line writes an object in a line of its own. The values are safe on a terminal.
-func (l jsonLog) line(v any) error {
+func (l jsonLog) line(v any) {
 	enc := json.NewEncoder(l.w)
 	enc.SetEscapeHTML(false)
-	return enc.Encode(v)
+	_ = enc.Encode(v)
 }
 
 // listServers prints the exchanges that can be answered.

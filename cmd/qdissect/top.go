@@ -104,9 +104,7 @@ func (o *topOptions) run(args []string, env environment) error {
 		w.so.HomeBy = "option"
 	}
 	w.title = strings.Join(o.live.interfaces, ", ")
-	if o.live.netns != "" {
-		w.title += " in " + o.live.netns
-	}
+	w.title += nettext.Either(o.live.netns != "", " in "+o.live.netns, "")
 	for i, in := range p.run.Inputs {
 		w.so.Made.Files = append(w.so.Made.Files, stats.File{Name: in, Word: shellWord(in)})
 		if w.title = filepath.Base(p.run.Inputs[0]); i > 0 {
@@ -147,7 +145,7 @@ func (w *watching) draw() error {
 	}
 	run.Events.Every, run.Counts.Stats = refresh, stats.New()
 	run.Trouble = func(err error) {
-		text := brief(err)
+		text := err.Error()
 		w.trouble.Store(&text)
 	}
 	ctx, leave := context.WithCancel(context.Background())
@@ -227,22 +225,10 @@ func (w *watching) again(s *top.Snapshot) pipeline.Options {
 	return o
 }
 
-// save writes the frames of the messages that match an expression, and says so.
-func (w *watching) save(name string, s *top.Snapshot, expr string) string {
-	text, err := w.write(name, s, expr)
-	if err != nil {
-		return brief(err)
-	}
-	return text
-}
-
-// write is save with its errors.
-func (w *watching) write(name string, s *top.Snapshot, expr string) (string, error) {
+// save writes the frames of the messages that match an expression.
+func (w *watching) save(name string, s *top.Snapshot, expr string) (string, error) {
 	if _, err := os.Lstat(name); err == nil {
 		return "", fmt.Errorf("%s exists; use another name", name)
-	}
-	if _, err := os.Stat(filepath.Dir(name)); err != nil {
-		return "", err
 	}
 	if expr == "" {
 		return "", errors.New("select a server, a client or a conversation first")

@@ -253,8 +253,7 @@ func TestWebhookAlerts(t *testing.T) {
 
 // TestReportWebhook: the verdicts of a file are posted as the report has them, and those that nobody takes are in the report all the same.
 func TestReportWebhook(t *testing.T) {
-	s := must.Get(scenes.Find("down-icmp"))(t)
-	file := filepath.Join(t.TempDir(), "in.pcap")
+	s, file := must.Get(scenes.Find("down-icmp"))(t), filepath.Join(t.TempDir(), "in.pcap")
 	var b bytes.Buffer
 	must.Get(s.Write(&b, scenes.Options{Span: 40 * time.Second, Clients: 500}))(t)
 	must.Do(t, os.WriteFile(file, b.Bytes(), 0o600))
@@ -331,8 +330,7 @@ func TestAlarmSlow(t *testing.T) {
 			<-ctx.Done()
 			return errors.New("killed")
 		}, func(err error) { warned = append(warned, err) })
-		at := time.Date(2026, 3, 14, 19, 0, 0, 0, time.UTC)
-		began := time.Now()
+		at, began := time.Date(2026, 3, 14, 19, 0, 0, 0, time.UTC), time.Now()
 		const n = 3 * maxVerdicts
 		for i := range n {
 			r := verdicts(at, stats.ServerDown)

@@ -185,9 +185,7 @@ func (p *counting) countShown(into *stats.Aggregate) (*report.Summary, error) {
 		p.run.Events.Watch = func(s *report.Summary) {
 			line := fmt.Sprintf("%.0f s: %d %s, %d %s, %d %s", time.Since(began).Seconds(), s.Packets, nettext.Plural(int(s.Packets), "packet", "packets"),
 				s.Requests, nettext.Plural(int(s.Requests), "request", "requests"), s.Replies, nettext.Plural(int(s.Replies), "reply", "replies"))
-			if p.limits.duration > 0 {
-				line += fmt.Sprintf("; %.0f s to go, ^C ends it", max(0, (p.limits.duration-time.Since(began)).Seconds()))
-			}
+			line += nettext.Either(p.limits.duration > 0, fmt.Sprintf("; %.0f s to go, ^C ends it", max(0, (p.limits.duration-time.Since(began)).Seconds())), "")
 			show(line)
 		}
 	}

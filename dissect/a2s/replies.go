@@ -275,10 +275,7 @@ func (d *decoder) decodeRulesReply(r *dissect.Reader, m *dissect.Message) {
 // wholeRules returns the number of rules of which b consists, 0 if there is more.
 func wholeRules(b []byte) int {
 	texts := bytes.Count(b, nul)
-	if texts%2 > 0 || !bytes.HasSuffix(b, nul) {
-		return 0
-	}
-	return texts / 2
+	return nettext.Either(texts%2 > 0 || !bytes.HasSuffix(b, nul), 0, texts/2)
 }
 
 var nul = []byte{0}

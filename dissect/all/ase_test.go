@@ -62,8 +62,7 @@ func TestASENoWrap(t *testing.T) {
 // TestASEParts reads the numbers of datagrams.
 func TestASEParts(t *testing.T) {
 	const size = 1364 // of all parts but the last
-	read := byName("ase").Split.Read
-	list := samplesOf(t, byName("ase"))
+	read, list := byName("ase").Split.Read, samplesOf(t, byName("ase"))
 	parts := list[slices.IndexFunc(list, func(s dissecttest.Sample) bool { return s.Name == "in two datagrams" })].Parts
 	if len(parts) != 2 || len(parts[0]) != size {
 		t.Fatalf("%d parts, the first of %d bytes", len(parts), len(parts[0]))

@@ -26,7 +26,6 @@ import (
 	"github.com/qdissect/qdissect/internal/capture"
 	"github.com/qdissect/qdissect/internal/mkpcap"
 	"github.com/qdissect/qdissect/internal/must"
-	"github.com/qdissect/qdissect/internal/nettext"
 	"github.com/qdissect/qdissect/internal/packet"
 	"github.com/qdissect/qdissect/internal/streams"
 	"github.com/qdissect/qdissect/packetsource"
@@ -551,7 +550,11 @@ func stray(k *taker, payload []byte, all bool) (labels []string) {
 		labels = append(labels, p.Name+" "+situations[nothing])
 	}
 	for _, of := range Protocols() {
-		for _, port := range nettext.Either(all, of.Ports, ports(of, nil)) {
+		list := ports(of, nil)
+		if all {
+			list = of.Ports
+		}
+		for _, port := range list {
 			for _, p := range k.alone(payload, port) {
 				labels = append(labels, fmt.Sprintf("%s on port %d", p.Name, port))
 			}
@@ -574,8 +577,7 @@ func TestForeign(t *testing.T) {
 // TestNoise checks that noise gets no label on a port that no protocol has: random bytes,
 // small numbers, many zeros, text, and the traffic of others with bytes changed.
 func TestNoise(t *testing.T) {
-	k := newTaker(t)
-	r := rand.New(rand.NewPCG(1, 2))
+	k, r := newTaker(t), rand.New(rand.NewPCG(1, 2))
 	var others [][]byte
 	for _, f := range strangers {
 		others = append(others, payload(t, f.bytes))

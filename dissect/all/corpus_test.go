@@ -90,8 +90,7 @@ func (c *testCase) record(t *testing.T, form string) []byte {
 	}
 	port := cmp.Or(c.ServerPort, 27015)
 	var out bytes.Buffer
-	w := mkpcap.NewWriter(&out, f.o)
-	at := time.Unix(1600000000, 0)
+	w, at := mkpcap.NewWriter(&out, f.o), time.Unix(1600000000, 0)
 	send := func(dir string, payload []byte) {
 		src, dst := netip.AddrPortFrom(client, 40000), netip.AddrPortFrom(server, port)
 		if dir == "s2c" {
@@ -516,8 +515,7 @@ func TestVectors(t *testing.T) {
 // check compares a message with what is expected.
 func (v *vector) check(t *testing.T, m, want object) {
 	t.Helper()
-	all := must.Get(json.Marshal(m))(t)
-	f := fields(m)
+	all, f := must.Get(json.Marshal(m))(t), fields(m)
 	findings := fmt.Sprint(m["findings"])
 	for k, w := range want {
 		if s, ok := w.(string); ok { // a remark

@@ -409,8 +409,7 @@ func FuzzDetect(f *testing.F) {
 		analyzers[p.Name] = a
 	}
 	f.Fuzz(func(t *testing.T, payload []byte) {
-		before := bytes.Clone(payload)
-		head := payload[:min(len(payload), 64)]
+		before, head := bytes.Clone(payload), payload[:min(len(payload), 64)]
 		for _, p := range Protocols() {
 			v := p.Detect(head)
 			// The bytes after them in memory must not matter.

@@ -95,10 +95,7 @@ func Detect(b []byte) dissect.Verdict {
 	case b[3] == '1':
 		// The name of the game follows, a short word.
 		n := int(b[4])
-		if n < 2 || n > 32 || slices.ContainsFunc(b[5:min(len(b), 4+n)], wire.Unprintable) {
-			return dissect.Possible
-		}
-		return dissect.Certain
+		return nettext.Either(n < 2 || n > 32 || slices.ContainsFunc(b[5:min(len(b), 4+n)], wire.Unprintable), dissect.Possible, dissect.Certain)
 	case b[3] <= '3' && isShort(b):
 		return dissect.Certain
 	}

@@ -240,10 +240,7 @@ func (d *decoder) decodeRcon(r *dissect.Reader, m *dissect.Message) {
 // secretAt returns the offset of a password in the command, or its length if there is
 // none. Without a password before the command, the command may contain it.
 func (m *Rcon) secretAt() int {
-	if m.Password == "" {
-		return 0
-	}
-	return console.CommandSecret(m.Command)
+	return nettext.Either(m.Password == "", 0, console.CommandSecret(m.Command))
 }
 
 // decodePrint reads print (idAsyncServer, PrintOOB): the output of a remote console

@@ -149,10 +149,7 @@ func Stream(b []byte) (length int, over bool) {
 		return 0, false
 	}
 	n := binary.LittleEndian.Uint32(b[4:])
-	if n < lenHeader+lenWord || n > maxSize {
-		return -1, false
-	}
-	return int(n), false
+	return nettext.Either(n < lenHeader+lenWord || n > maxSize, -1, int(n)), false
 }
 
 // Detect judges a packet by its first bytes. See [dissect.Protocol].

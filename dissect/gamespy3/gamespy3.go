@@ -209,10 +209,7 @@ func isAvailable(b []byte) bool {
 // isBase64 reports whether b is Base64 text without padding, as the SDK writes it, and
 // a zero byte.
 func isBase64(b []byte) bool {
-	if len(b) < 5 || b[len(b)-1] != 0 {
-		return false
-	}
-	return !slices.ContainsFunc(b[:len(b)-1], func(c byte) bool {
+	return len(b) >= 5 && b[len(b)-1] == 0 && !slices.ContainsFunc(b[:len(b)-1], func(c byte) bool {
 		return (c|0x20 < 'a' || c|0x20 > 'z') && (c < '0' || c > '9') && c != '+' && c != '/'
 	})
 }

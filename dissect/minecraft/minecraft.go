@@ -221,10 +221,7 @@ func (m *BasicStat) server() dissect.Server {
 // contains none. SMP follows the name.
 func basicNameLen(b []byte) int {
 	n := bytes.IndexByte(b, 0)
-	if n < 0 || bytes.HasPrefix(b[n+1:], []byte("SMP\x00")) {
-		return -1
-	}
-	return bytes.Index(b, []byte("\x00SMP\x00"))
+	return nettext.Either(n < 0 || bytes.HasPrefix(b[n+1:], []byte("SMP\x00")), -1, bytes.Index(b, []byte("\x00SMP\x00")))
 }
 
 // nameLen returns the length of the name in a full stat if it contains zero bytes,

@@ -153,8 +153,7 @@ func TestPack(t *testing.T) {
 // it was unpacked, and that this is reported.
 func TestConnectTooLong(t *testing.T) {
 	r := dissecttest.Decode(t, Protocol(), []byte(header+"connect "+pack(userinfo[:len(userinfo)-1]+strings.Repeat("x", maxUnpacked))))
-	c := r.Body.(*Connect)
-	n := len(r.Sources) - 1
+	c, n := r.Body.(*Connect), len(r.Sources)-1
 	if got := len(r.Sources[n].Data); got != maxUnpacked || len(c.Userinfo) == 0 || len(r.Findings) != 1 || r.Findings[0].Type != connectCut {
 		t.Errorf("%d bytes, %d settings, findings %v", got, len(c.Userinfo), r.Findings)
 	}

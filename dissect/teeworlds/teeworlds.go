@@ -374,10 +374,7 @@ func head(b []byte) int {
 	default:
 		return 0
 	}
-	if len(b) < at+lenMarker || string(b[at:at+lenMarker]) != ones {
-		return 0
-	}
-	return at + lenMarker
+	return nettext.Either(len(b) < at+lenMarker || string(b[at:at+lenMarker]) != ones, 0, at+lenMarker)
 }
 
 // find returns the number of the word that b begins with, -1 if it is none.

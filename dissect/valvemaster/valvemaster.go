@@ -77,10 +77,8 @@ func Detect(b []byte) dissect.Verdict {
 	if rest[0] == typeServersRequest {
 		v = detectServersRequest(rest[1:])
 	}
-	if headed && !k.reply && v < dissect.Likely {
-		return dissect.No // masters accept the header, but short requests with it are more likely A2S
-	}
-	return v
+	// Masters accept the header, but short requests with it are more likely A2S.
+	return nettext.Either(headed && !k.reply && v < dissect.Likely, dissect.No, v)
 }
 
 // A kind is a type of message: its name, what it asks for or answers, whether it

@@ -86,8 +86,7 @@ func TestSameForever(t *testing.T) {
 // TestMappingAllocations: replacing an address allocates nothing except its entry in the
 // cache.
 func TestMappingAllocations(t *testing.T) {
-	m := newMapping(keyOfTests)
-	r := rand.New(rand.NewPCG(1, 2))
+	m, r := newMapping(keyOfTests), rand.New(rand.NewPCG(1, 2))
 	for range maxKnown + 100 {
 		m.addr(someAddr(r))
 	}

@@ -25,8 +25,7 @@ var keyOfTests = []byte("a key for tests and not for captures")
 // TestAddresses: addresses keep common prefixes and their length in text. Different
 // addresses stay different, and only special ones stay unchanged.
 func TestAddresses(t *testing.T) {
-	m := newMapping(keyOfTests)
-	r := rand.New(rand.NewPCG(1, 2))
+	m, r := newMapping(keyOfTests), rand.New(rand.NewPCG(1, 2))
 	seen := map[netip.Addr]netip.Addr{}
 	common := func(a, b netip.Addr) (n int) {
 		x, y := a.AsSlice(), b.AsSlice()
@@ -191,8 +190,7 @@ func TestFound(t *testing.T) {
 // TestKeyLike compares keyLike with a search for each thing that the name of a setting cannot have.
 func TestKeyLike(t *testing.T) {
 	pieces := []string{"sv_", "max", ".", "1.2.3.4", "10.0.0", "7656119", "76561198000000000", "7", "@", "é", "\xff", "a long name of a setting, "}
-	rng := rand.New(rand.NewPCG(7, 8))
-	unlike := 0
+	rng, unlike := rand.New(rand.NewPCG(7, 8)), 0
 	for range 20000 {
 		var b []byte
 		for range rng.IntN(5) {

@@ -162,10 +162,7 @@ func (w *Witness) tells(n *dissect.Node, r dissect.Privacy, v, data []byte) bool
 	case dissect.ServerText:
 		return !w.rewriter.o.KeepServerText && !w.wordless(v)
 	case dissect.Address:
-		if n.Field.Kind == dissect.Endpoint {
-			return len(v) >= 4 && !stays(n.Endpoint(data).Addr())
-		}
-		return true
+		return n.Field.Kind != dissect.Endpoint || len(v) >= 4 && !stays(n.Endpoint(data).Addr())
 	}
 	return false
 }

@@ -327,8 +327,7 @@ func TestOwnWorld(t *testing.T) {
 		"dissect/dissecttest": "environment file", // of tests
 		"qdissecttest":        "clock environment file goroutine",
 	}
-	root := filepath.Join("..", "..")
-	seen := 0
+	root, seen := filepath.Join("..", ".."), 0
 	for _, dir := range []string{"dissect", "reassembly", "report", "internal", "packetsource", "qdissecttest"} {
 		err := filepath.WalkDir(filepath.Join(root, dir), func(path string, d fs.DirEntry, err error) error {
 			if err != nil {
@@ -444,8 +443,7 @@ func TestStages(t *testing.T) {
 // PeekByte, PeekTo, PeekFrom, Next, HasPrefix, Until, While and Element answer
 // for any argument.
 func TestNoPeekArithmetic(t *testing.T) {
-	root := filepath.Join("..", "..", "dissect")
-	peeks := 0
+	root, peeks := filepath.Join("..", "..", "dissect"), 0
 	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") || filepath.Dir(path) == root {
 			return err

@@ -246,9 +246,7 @@ type cutError struct {
 
 func (e *cutError) Error() string {
 	s := fmt.Sprintf("%s cut short: %d of %d bytes", e.what, e.have, e.want)
-	if e.cause != io.ErrUnexpectedEOF {
-		s += ": " + e.cause.Error()
-	}
+	s += nettext.Either(e.cause != io.ErrUnexpectedEOF, ": "+e.cause.Error(), "")
 	return s
 }
 
@@ -312,10 +310,7 @@ func (t resolution) time(stamp uint64, offset int64) Stamp {
 		return 0
 	}
 	sum := int64(seconds) + offset
-	if sum < minSeconds || sum > maxSeconds {
-		return 0
-	}
-	return stampOf(sum*1e9 + int64(nanoseconds))
+	return nettext.Either(sum < minSeconds || sum > maxSeconds, 0, stampOf(sum*1e9+int64(nanoseconds)))
 }
 
 // Making configures how files are created.

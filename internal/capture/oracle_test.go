@@ -142,8 +142,7 @@ func TestOracleRandom(t *testing.T) {
 			}
 			for range random.IntN(20) {
 				data := randomData(random)
-				n := uint32(len(data))
-				id := random.Uint32N(uint32(interfaces))
+				n, id := uint32(len(data)), random.Uint32N(uint32(interfaces))
 				switch random.IntN(6) {
 				case 0, 1:
 					f.enhanced(id, random.Uint64N(1e18), n, data, f.option(1, randomData(random)), f.option(0, ""))

@@ -446,8 +446,7 @@ func TestPcapngDamage(t *testing.T) {
 // A frame of the greatest length may have comments beside it.
 func TestPcapngLongest(t *testing.T) {
 	f := (&pcapngFile{order: binary.LittleEndian}).section().iface(1, 0)
-	comment := strings.Repeat("c", 1<<16-1)
-	data := strings.Repeat("x", MaxFrame)
+	comment, data := strings.Repeat("c", 1<<16-1), strings.Repeat("x", MaxFrame)
 	f.enhanced(0, 0, MaxFrame, data, f.option(1, comment), f.option(1, comment), f.option(1, comment))
 	f.simple(1, "a")
 	frames := must.Get(readAll(f.b))(t)

@@ -44,8 +44,7 @@ func expected(format Format, frames []Frame) []Frame {
 		link   uint16
 	}
 	known := map[pair]int{}
-	last := StampOf(time.Unix(0, 0))
-	out := slices.Clone(frames)
+	last, out := StampOf(time.Unix(0, 0)), slices.Clone(frames)
 	for i := range out {
 		f := &out[i]
 		f.Number = uint64(i + 1)
@@ -219,8 +218,7 @@ func TestWritePrefix(t *testing.T) {
 
 // TestCreate: the name decides the format.
 func TestCreate(t *testing.T) {
-	dir := t.TempDir()
-	frames := various()[2:4]
+	dir, frames := t.TempDir(), various()[2:4]
 	for name, want := range map[string]struct {
 		format Format
 		magic  string
@@ -608,8 +606,7 @@ func TestMergeSteady(t *testing.T) {
 				b := (&fake{open: now, phase: 11 * time.Millisecond}).from(900*time.Millisecond, 4*time.Second, every(700*time.Millisecond))
 				c := &fake{open: now, phase: 5 * time.Millisecond}
 				devices := []*fake{a, b, c}
-				l := live(devices...)
-				stop := now.Add(2345 * time.Millisecond)
+				l, stop := live(devices...), now.Add(2345*time.Millisecond)
 				g := read(t, l, stop, devices, nil)
 				g.complete(t, stop, devices...)
 				if g.err != nil || g.worst > LateTime {
@@ -637,8 +634,7 @@ func TestMergeRandom(t *testing.T) {
 			for i := range 1 + r.IntN(4) {
 				d := &fake{open: now, phase: upTo(QuietTime)}
 				if busy {
-					own := rand.New(rand.NewPCG(seed, uint64(i+2)))
-					calls := 0
+					own, calls := rand.New(rand.NewPCG(seed, uint64(i+2))), 0
 					d.slow = func() time.Duration {
 						if calls++; calls < 20 || own.IntN(30) > 0 {
 							return 0
@@ -664,8 +660,7 @@ func TestMergeRandom(t *testing.T) {
 					return upTo(2 * time.Second)
 				}
 			}
-			l := live(devices...)
-			stop := now.Add(2*time.Second + upTo(time.Second))
+			l, stop := live(devices...), now.Add(2*time.Second+upTo(time.Second))
 			g := read(t, l, stop, devices, pause)
 			g.complete(t, stop, devices...)
 			if late := g.ended.Sub(stop); !busy && (g.worst > LateTime || late > 2*LateTime) {

@@ -155,8 +155,7 @@ func TestPrefixed(t *testing.T) {
 func TestPair(t *testing.T) {
 	c := NewCatalog("x")
 	group, key, value := c.Add("pair", Group, "Pair."), c.Add("pair.key", String, "Key.", SettingName), c.Add("pair.value", String, "Value.", Setting)
-	hidden := value.Hidden()
-	rng := rand.New(rand.NewPCG(1, 2))
+	hidden, rng := value.Hidden(), rand.New(rand.NewPCG(1, 2))
 	const bytes = "\x00\x00\x01ab\x7f\x80\xc3\xa4\xff"
 	words := []string{"password", "sv_hostname", "\xc3\xa4"}
 	type read struct {

@@ -104,14 +104,12 @@ func TestAnyMessage(t *testing.T) {
 			}
 			for i := 0; i < len(messages); i += max(1, len(messages)/must.Try(1, 2)) {
 				m := messages[i]
-				frame := uint64(m["frame"].(float64))
-				out := filepath.Join(t.TempDir(), "out.pcapng")
+				frame, out := uint64(m["frame"].(float64)), filepath.Join(t.TempDir(), "out.pcapng")
 				r := run(t, cut.Options{In: name, Out: out, Frames: []cut.Range{{From: frame, To: frame}}})
 				if len(r.Changed) > 0 || r.Chosen != 1 {
 					t.Errorf("frame %d: %d chosen, changed: %v", frame, r.Chosen, r.Changed)
 				}
-				after := lines(t, out)
-				want := bare(m)
+				after, want := lines(t, out), bare(m)
 				if !slices.ContainsFunc(after, func(o object) bool { return bare(o) == want }) {
 					t.Errorf("frame %d is not there any more: %s\n%v", frame, want, after)
 				}
@@ -246,8 +244,7 @@ func TestTwice(t *testing.T) {
 	first, second := filepath.Join(dir, "1.pcapng"), filepath.Join(dir, "2.pcapng")
 	run(t, cut.Options{In: source, Out: first, Filter: compile(t, "message == rules_reply")})
 	run(t, cut.Options{In: first, Out: second, Filter: compile(t, "a2s")})
-	a := must.Get(os.ReadFile(first))(t)
-	b := must.Get(os.ReadFile(second))(t)
+	a, b := must.Get(os.ReadFile(first))(t), must.Get(os.ReadFile(second))(t)
 	if !bytes.Equal(a, b) {
 		t.Error("the second cut is another file")
 	}

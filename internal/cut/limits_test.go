@@ -59,8 +59,7 @@ func TestFrameSet(t *testing.T) {
 // TestArray compares with a map.
 func TestArray(t *testing.T) {
 	dir := t.TempDir()
-	a := must.Get(newArray(dir))(t)
-	r := rand.New(rand.NewPCG(1, 2))
+	a, r := must.Get(newArray(dir))(t), rand.New(rand.NewPCG(1, 2))
 	want := map[uint64]uint64{}
 	for range 20_000 {
 		i := r.Uint64N(3000)
@@ -205,8 +204,7 @@ func inUse() int64 {
 
 // TestManyIncomplete checks that findings take no more time than messages.
 func TestManyIncomplete(t *testing.T) {
-	n := must.Try(2000, 20_000)
-	out := filepath.Join(t.TempDir(), "out.pcapng")
+	n, out := must.Try(2000, 20_000), filepath.Join(t.TempDir(), "out.pcapng")
 	began := time.Now()
 	r, err := Run(Options{In: flood(t, "first-parts", n), Out: out, Filter: expr(t, "finding == a2s.split.missing"), Analysis: dissect.Config{Protocols: all.Protocols()}})
 	if err != nil || r.Chosen != n || r.Frames != uint64(n) {

@@ -152,9 +152,7 @@ func (c *comparison) literal(out *cond, r *read, v token) (why string) {
 	case letter:
 		if utf8.RuneCountInString(s) != 1 {
 			why = name + " is one character"
-			if r.named {
-				why += "; " + name + "_name has what it means"
-			}
+			why += nettext.Either(r.named, "; "+name+"_name has what it means", "")
 			return why
 		}
 		out.texts = append(out.texts, textLiteral{text: s})
@@ -254,9 +252,7 @@ func (c *comparison) number(out *cond, r *read, v token) string {
 		return name + what + nettext.Quote(s) + " does not fit: " + why
 	}
 	why = name + what + nettext.Quote(s) + " is not"
-	if r.named {
-		why += "; " + name + "_name has the names"
-	}
+	why += nettext.Either(r.named, "; "+name+"_name has the names", "")
 	return why
 }
 

@@ -370,9 +370,7 @@ func (p *parser) lex() error {
 		case t.text == "}" && braces > 0:
 			braces--
 		case t.text == "}" || t.text == "" && strings.IndexByte(stops, rest[0]) < 0:
-			if braces > 0 {
-				ends += "}"
-			}
+			ends += nettext.Either(braces > 0, "}", "")
 			if t.kind, t.size = word, strings.IndexAny(rest, ends); t.size < 0 {
 				t.size = len(rest)
 			}

@@ -49,10 +49,7 @@ func columnReads(reads []read) (list []read) {
 		elements = elements || ok && n.elements
 		list = append(list, r)
 	}
-	if len(list) == 0 {
-		return reads[:1]
-	}
-	return list
+	return nettext.Either(len(list) == 0, reads[:1], list)
 }
 
 // NeedsTree reports whether the column reads fields of messages.

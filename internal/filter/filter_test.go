@@ -487,8 +487,7 @@ func TestLong(t *testing.T) {
 			}
 			all := ways(t, f, 1, Options{})
 			for _, addr := range []string{"10.0.0.1", "10.0.49.1", "10.1.249.1", "10.0.100.1", "192.0.2.1"} {
-				a := netip.MustParseAddr(addr)
-				inside := slices.Contains(hosts, addr)
+				a, inside := netip.MustParseAddr(addr), slices.Contains(hosts, addr)
 				for _, proto := range []byte{6, 17} {
 					data := ether(macB, macA, typeIPv4, mkpcap.IP(a, hostB, 1, proto, 0, false, false, ports16(1, 2, make([]byte, 16)...)))
 					want := proto == 17 && inside

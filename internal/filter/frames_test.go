@@ -196,8 +196,7 @@ func ether(dst, src []byte, typ uint16, rest ...[]byte) []byte {
 
 // linkPackets are packets for link layers with a type field.
 func linkPackets() []packet {
-	query := packets()[0].data
-	query6 := packets()[6].data
+	query, query6 := packets()[0].data, packets()[6].data
 	return []packet{
 		{"arp request", typeARP, arpPacket(1, hostA, hostB)},
 		{"arp reply", typeARP, arpPacket(2, hostB, hostA)},
@@ -303,7 +302,10 @@ func captures() []*capture {
 	link("raw", 101, packets(), func(int, packet) []byte { return []byte{} })
 	only := func(typ uint16) func(int, packet) []byte {
 		return func(_ int, p packet) []byte {
-			return nettext.Either(p.typ != typ, nil, []byte{})
+			if p.typ != typ {
+				return nil
+			}
+			return []byte{}
 		}
 	}
 	link("ipv4", 228, packets(), only(typeIPv4))

@@ -306,8 +306,7 @@ func TestCompareLong(t *testing.T) {
 		// measure compares outputs one after the other.
 		measure := func(times, n int) time.Duration {
 			lines := output(n)
-			got := c.got(lines)
-			begin := time.Now()
+			got, begin := c.got(lines), time.Now()
 			for range times {
 				if r := compareLines(t, lines, got, Rules{}, 1<<20); r.Count < n {
 					t.Fatalf("%s: %d differences", c.name, r.Count)
@@ -654,8 +653,7 @@ func TestDamage(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			sound := packed(t, c.coding, source)
 			d := newDesk(t, c.file, sound)
-			undamaged := d.golden()
-			damaged := c.damage(sound)
+			undamaged, damaged := d.golden(), c.damage(sound)
 			for _, rules := range []Rules{{}, {Relative: true}, ignoring(t, "rtt_ns")} {
 				d.put(damaged)
 				d.putGolden(undamaged)
@@ -729,8 +727,7 @@ func TestDamageBehind(t *testing.T) {
 // TestSumMalformed: an invalid sum is an error; it does not disable the comparison.
 func TestSumMalformed(t *testing.T) {
 	d := newDesk(t, "x.pcap", sample(t, "a2s/source.pcap"))
-	golden := d.golden()
-	digits := strings.Repeat("0", 64)
+	golden, digits := d.golden(), strings.Repeat("0", 64)
 	for _, sum := range []string{`null`, `"zz"`, `12`, `"` + digits + `0"`, `"` + digits[1:] + `"`, `""`, `["` + digits + `"]`, `"+` + digits[1:] + `"`} {
 		d.putGolden(sha.ReplaceAllString(golden, `,"sha256":`+sum))
 		if r, _, err := Check(d.path, Rules{}, 0); err == nil || !strings.Contains(err.Error(), "sha256 of the golden does not have 64 hexadecimal digits") {
@@ -808,8 +805,7 @@ func TestCheckSum(t *testing.T) {
 func TestCheckFlipped(t *testing.T) {
 	const tries = 2
 	for i, path := range must.TryCaptures(pcaps(t)) {
-		data := must.Get(os.ReadFile(path))(t)
-		golden := must.Get(os.ReadFile(Path(path)))(t)
+		data, golden := must.Get(os.ReadFile(path))(t), must.Get(os.ReadFile(Path(path)))(t)
 		d := &desk{t, filepath.Join(t.TempDir(), filepath.Base(path))}
 		d.putGolden(string(golden))
 		step := 1 + len(data)/tries
@@ -918,8 +914,7 @@ func TestCaptures(t *testing.T) {
 func vlanOf(data []byte) []byte {
 	b := bytes.Clone(data[:24])
 	for r := data[24:]; len(r) > 0; {
-		n := int(binary.LittleEndian.Uint32(r[8:]))
-		head := bytes.Clone(r[:16])
+		n, head := int(binary.LittleEndian.Uint32(r[8:])), bytes.Clone(r[:16])
 		binary.LittleEndian.PutUint32(head[8:], uint32(n+4))
 		binary.LittleEndian.PutUint32(head[12:], uint32(n+4))
 		b = slices.Concat(b, head, r[16:28], []byte("\x81\x00\x00\x05"), r[28:16+n])
@@ -931,8 +926,7 @@ func vlanOf(data []byte) []byte {
 // TestDiffPacketFindings: findings about packets are no difference between conversations.
 func TestDiffPacketFindings(t *testing.T) {
 	for _, name := range []string{"a2s/source.pcap", "a2s/a2s-goldsrc-split.pcap", "quake3/openarena-connect.pcap"} {
-		data := sample(t, name)
-		dir := t.TempDir()
+		data, dir := sample(t, name), t.TempDir()
 		plain, tagged := filepath.Join(dir, "a.pcap"), filepath.Join(dir, "b.pcap")
 		for path, data := range map[string][]byte{plain: data, tagged: vlanOf(data)} {
 			must.Do(t, os.WriteFile(path, data, 0o666))

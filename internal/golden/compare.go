@@ -130,10 +130,7 @@ func (c *comparer) role(kind string) role {
 			return clock
 		}
 	}
-	if c.talk != nil {
-		return talkRole(p)
-	}
-	return plain
+	return nettext.Either(c.talk != nil, talkRole(p), plain)
 }
 
 // compare returns the differences between a and b. They are borrowed until the next call.
@@ -220,9 +217,7 @@ func (c *comparer) value(i, j int) {
 	if what == clock {
 		f.From, f.To = c.showTime(a, c.a.start), c.showTime(b, c.b.start)
 	}
-	if what == identity && f.From == f.To {
-		f.To += " (before, it stood for another)"
-	}
+	f.To += nettext.Either(what == identity && f.From == f.To, " (before, it stood for another)", "")
 	if what == follows {
 		c.lengths = append(c.lengths, f)
 		return
@@ -251,10 +246,7 @@ func (c *comparer) same(a, b *jsonl.Node, what role) bool {
 	if a.Kind != b.Kind || !bytes.Equal(a.Value, b.Value) {
 		return false
 	}
-	if what == identity {
-		return c.talk.renamed(a.Value, b.Value)
-	}
-	return true
+	return what != identity || c.talk.renamed(a.Value, b.Value)
 }
 
 // relative returns a time in ns since the start of the capture.

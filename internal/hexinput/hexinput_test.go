@@ -726,8 +726,7 @@ func writePcap(t *testing.T, name string, frames [][]byte) {
 
 // What prints captures.
 func TestParseCaptureTools(t *testing.T) {
-	file := filepath.Join(t.TempDir(), "capture.pcap")
-	all := payloads(40)
+	file, all := filepath.Join(t.TempDir(), "capture.pcap"), payloads(40)
 	var frames [][]byte
 	for i, b := range all {
 		ip := nettext.Either(i%3 == 0, ipv6(b), ipv4(b))

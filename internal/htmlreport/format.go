@@ -70,7 +70,10 @@ func share(part, whole uint64) string {
 
 // factor returns out by in, as ×6.7.
 func factor(f float64) string {
-	return nettext.Either(f <= 0 || math.IsInf(f, 0) || math.IsNaN(f), "–", "×"+decimal(f))
+	if f <= 0 || math.IsInf(f, 0) || math.IsNaN(f) {
+		return "–"
+	}
+	return "×" + decimal(f)
 }
 
 // duration returns a duration in the units that people use.

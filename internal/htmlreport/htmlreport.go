@@ -498,9 +498,7 @@ func (p *page) TimelineSentence() string {
 	}
 	s := fmt.Sprintf("%s in %s: on average %s per second, and at most %s in any second.",
 		plural(int(p.Totals.Requests), "request"), duration(d), decimal(float64(p.Totals.Requests)/max(1, d.Seconds())), number(t.Peak))
-	if p.Totals.Unanswered > 0 && p.Totals.Replies > 0 {
-		s += " " + share(p.Totals.Unanswered, p.Totals.Requests) + " got no reply."
-	}
+	s += nettext.Either(p.Totals.Unanswered > 0 && p.Totals.Replies > 0, " "+share(p.Totals.Unanswered, p.Totals.Requests)+" got no reply.", "")
 	return s
 }
 
@@ -572,9 +570,7 @@ func (p *page) ServerSentence() string {
 func (p *page) AskSentence() string {
 	t := &p.Totals
 	n := nettext.Either(t.Addresses.Count == 1, "1"+thin+"address", number(t.Addresses.Count)+thin+"addresses")
-	if t.Addresses.Percent > 0 {
-		n += fmt.Sprintf(" (±%s%d%s%%)", thin, t.Addresses.Percent, thin)
-	}
+	n += nettext.Either(t.Addresses.Percent > 0, fmt.Sprintf(" (±%s%d%s%%)", thin, t.Addresses.Percent, thin), "")
 	s := n + " sent requests."
 	if all := t.Honest + t.Greedy + t.NeverFinished; all > 0 && t.NeverFinished > all/2 {
 		s += " " + share(t.NeverFinished, all) + " of the requests came from addresses that never finished a query, which real clients do."

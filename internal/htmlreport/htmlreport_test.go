@@ -50,8 +50,7 @@ func TestPages(t *testing.T) {
 	for _, s := range samples {
 		t.Run(s.name, func(t *testing.T) {
 			r := s.make()
-			page := render(t, r)
-			again := s.make()
+			page, again := render(t, r), s.make()
 			if s.name != "hostile" && !reflect.DeepEqual(r, again) { // some of its texts are made anew
 				t.Error("Write changed the report")
 			}

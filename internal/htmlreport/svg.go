@@ -244,10 +244,7 @@ func (p *page) Spans() template.HTML {
 // markName names a verdict, with its number if there are several.
 func (p *page) markName(m mark) string {
 	name := safe(words(m.Kind))
-	if len(p.Verdicts) > 1 {
-		return fmt.Sprintf("%d %s", m.N, name)
-	}
-	return name
+	return nettext.Either(len(p.Verdicts) > 1, fmt.Sprintf("%d %s", m.N, name), name)
 }
 
 // Mini draws the requests with the time span of a verdict, if it has one.

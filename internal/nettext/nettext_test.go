@@ -80,8 +80,7 @@ func TestSecretKeyAt(t *testing.T) {
 		if at := rng.IntN(24); at+5 <= len(b) {
 			copy(b[at:], "passW")
 		}
-		from := rng.IntN(len(b) + 1)
-		want := len(b)
+		from, want := rng.IntN(len(b)+1), len(b)
 		if n := strings.Index(strings.ToLower(string(b[from:])), "passw"); n >= 0 {
 			want = from + n
 		}
@@ -270,8 +269,7 @@ func TestAppendWrapped(t *testing.T) {
 // place.
 func TestValidUTF8(t *testing.T) {
 	pieces := []string{"", "a", "plain text", "longer text, of more than four times eight bytes", "é", "Привет", "漢字", "\U0001f600", "\x80", "\xc2", "\xc1\x80", "\xdf\xbf", "\xe2\x82", "\xed\xa0\x80", "\xf4\x90\x80\x80", "\xff", "\x00"}
-	rng := rand.New(rand.NewPCG(1, 1))
-	valid := 0
+	rng, valid := rand.New(rand.NewPCG(1, 1)), 0
 	for range 20_000 {
 		text := ""
 		for range rng.IntN(4) {

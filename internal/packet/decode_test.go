@@ -64,8 +64,7 @@ func tunnel4(port int, b []byte) []byte {
 
 func wrappings() []wrapping {
 	const ends4, ends6 = "203.0.113.1 203.0.113.2", "2001:db8:f::1 2001:db8:f::2"
-	q := udp(clientPort, serverPort, query)
-	inner := ether(typeIPv4, ask4())
+	q, inner := udp(clientPort, serverPort, query), ether(typeIPv4, ask4())
 	deep := ask4()
 	for range maxTunnels {
 		deep = ip4(near4, far4, protoIPv4, deep)
@@ -199,8 +198,7 @@ func TestWrappings(t *testing.T) {
 
 // The layers around a datagram must not show on the next one.
 func TestDatagramIsReused(t *testing.T) {
-	r := newRig(t)
-	all := wrappings()
+	r, all := newRig(t), wrappings()
 	for i, w := range all {
 		w.check(t, r.want(w.linkType, w.data, Whole))
 		r.frame(linkEthernet, ether(typeVLAN, vlan(9, 0x0806, nil)))
@@ -254,8 +252,7 @@ func TestCutWithoutLength(t *testing.T) {
 	for _, w := range wrappings() {
 		t.Run(w.name, func(t *testing.T) {
 			for n := range len(w.data) {
-				r := newRig(t)
-				b := w.data[:n:n]
+				r, b := newRig(t), w.data[:n:n]
 				if o := r.frame(w.linkType, b); o.OK() && r.out.Dst.Port() == serverPort {
 					if r.out.Missing > 0 != (len(r.out.Payload) < len(query)) || !bytes.HasPrefix(query, r.out.Payload) {
 						t.Errorf("cut at %d: %q, %d missing", n, r.out.Payload, r.out.Missing)
@@ -270,8 +267,7 @@ func TestCutWithoutLength(t *testing.T) {
 }
 
 func TestNoDatagram(t *testing.T) {
-	q := udp(clientPort, serverPort, query)
-	tcp := make([]byte, 20)
+	q, tcp := udp(clientPort, serverPort, query), make([]byte, 20)
 	deep := ask4()
 	for range maxTunnels + 1 {
 		deep = ip4(near4, far4, protoIPv4, deep)
@@ -280,8 +276,7 @@ func TestNoDatagram(t *testing.T) {
 	for range maxVLANs {
 		vlans = vlan(1, typeVLAN, vlans)
 	}
-	extensions := q
-	next := protoUDP
+	extensions, next := q, protoUDP
 	for range maxExtensions {
 		extensions = ext6(next, 0, extensions)
 		next = protoDestinations
@@ -541,8 +536,7 @@ func TestNames(t *testing.T) {
 }
 
 func TestDecodeAllocatesNothing(t *testing.T) {
-	all := wrappings()
-	r := newRig(t)
+	all, r := wrappings(), newRig(t)
 	r.MapHeaders()
 	f := &Frame{Number: 1, Time: second(0)}
 	if n := testing.AllocsPerRun(100, func() {

@@ -313,8 +313,7 @@ func TestFragmentsInFragments(t *testing.T) {
 
 // An IPv6 packet with an IPv4-mapped address stays IPv6 when it is lost.
 func TestLossOfMappedAddress(t *testing.T) {
-	mapped := netip.AddrFrom16(server4.As16())
-	r := newRig(t)
+	mapped, r := netip.AddrFrom16(server4.As16()), newRig(t)
 	r.want(linkRawIP, split6(mapped, client6, protoUDP, 1, 576, reply())[0], FragmentHeld)
 	r.flush()
 	if got := r.losses[0].Src.Addr(); got != mapped {
@@ -371,8 +370,7 @@ func TestSpread(t *testing.T) {
 		d := NewDecoder(reassembly.NewBudget(0), reassembly.Limits{}, nil)
 		var out Datagram
 		d.Decode(&Frame{LinkType: w.linkType, Data: w.data}, &out)
-		v := nettext.Either(w.v6, 1, 0)
-		got := out.Spread()
+		v, got := nettext.Either(w.v6, 1, 0), out.Spread()
 		if want[v] == 0 {
 			want[v] = got
 		}

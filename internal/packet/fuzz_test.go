@@ -95,8 +95,7 @@ func FuzzStream(f *testing.F) {
 	})
 	f.Fuzz(func(t *testing.T, linkType uint16, data []byte) {
 		const budget = 8 << 10
-		b := reassembly.NewBudget(budget)
-		lost := 0
+		b, lost := reassembly.NewBudget(budget), 0
 		d := NewDecoder(b, reassembly.Limits{Sets: 6, Pieces: 8, Age: time.Second}, func(l *Loss) {
 			if len(l.Frames) == 0 || len(l.Missing) == 0 {
 				t.Fatalf("lost without a reason: %+v", l)

@@ -183,8 +183,7 @@ func FuzzJSON(f *testing.F) {
 	seedSequences(f)
 	f.Fuzz(func(t *testing.T, seq []byte) {
 		file := captureFrom(seq)
-		lines := output(t, file, 1, jsonLines)
-		n := 0
+		lines, n := output(t, file, 1, jsonLines), 0
 		for line := range strings.Lines(lines) {
 			n++
 			var o struct{ Type string }

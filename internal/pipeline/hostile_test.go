@@ -393,8 +393,7 @@ func TestHostileCompressed(t *testing.T) {
 			must.Get(f.Seek(0, io.SeekStart))(t)
 			defer f.Close()
 			runtime.GC()
-			peak := watchHeap()
-			a := suffer(t, f, 1)
+			peak, a := watchHeap(), suffer(t, f, 1)
 			heap := peak()
 			if a.trouble != nil || a.sum.Packets < uint64(size/16) || heap > heapLimit {
 				t.Errorf("%v, %d packets, %d MiB", a.trouble, a.sum.Packets, heap>>20)
@@ -411,8 +410,7 @@ func TestHostileCompressed(t *testing.T) {
 func eachDatagram(t *testing.T, f func([]byte)) {
 	t.Helper()
 	o := Options{Reporter: func() report.Reporter { return report.NewCounts() }, Out: io.Discard, All: true, Analysis: dissect.Config{Protocols: all.Protocols()}}
-	e := must.Get(newEngine(&o))(t)
-	list := frames(t)
+	e, list := must.Get(newEngine(&o))(t), frames(t)
 	for i := range list {
 		raw := packet.Frame{Number: list[i].Number, Time: list[i].Time.UTC(), LinkType: list[i].LinkType, Data: list[i].Data, Length: list[i].Length}
 		if e.decoder.Decode(&raw, &e.decoder.in).OK() {

@@ -239,8 +239,5 @@ func (o *Options) atOnce() bool { return o.Count > 0 || o.Lines || o.Save.Annota
 
 // workers returns the number of workers that the output allows.
 func (o *Options) workers() int {
-	if o.atOnce() {
-		return 1
-	}
-	return max(1, min(o.Workers, shards))
+	return nettext.Either(o.atOnce(), 1, max(1, min(o.Workers, shards)))
 }

@@ -171,8 +171,7 @@ func TestWorkers(t *testing.T) {
 func BenchmarkPipeline(b *testing.B) {
 	for mode := range modes {
 		b.Run(mode, func(b *testing.B) {
-			p := newPlayer(b, mode, 1, io.Discard)
-			size := 0
+			p, size := newPlayer(b, mode, 1, io.Discard), 0
 			for _, f := range p.list {
 				size += len(f.Data)
 			}
@@ -339,8 +338,7 @@ func flood(t *testing.T, requests int, quiet bool) (name string) {
 	t.Helper()
 	var b bytes.Buffer
 	w := mkpcap.NewWriter(&b, mkpcap.Options{Link: mkpcap.Raw})
-	at := time.Unix(1_700_000_000, 0)
-	server := netip.MustParseAddrPort("192.0.2.1:27015")
+	at, server := time.Unix(1_700_000_000, 0), netip.MustParseAddrPort("192.0.2.1:27015")
 	ask := []byte("\xff\xff\xff\xffTSource Engine Query\x00")
 	client := netip.MustParseAddrPort("198.51.100.7:40000") // has both directions
 	w.UDP(at, client, server, ask)

@@ -296,8 +296,7 @@ func TestHalfOpen(t *testing.T) {
 // TestTrouble: with losses, copies and another order at the same time, and forged segments, a message is one that was sent, or something says that it is not
 // whole; and nothing is kept after the end.
 func TestTrouble(t *testing.T) {
-	rng := rand.New(rand.NewPCG(3, 4))
-	sent := strings.SplitAfter(whole, "\n")
+	rng, sent := rand.New(rand.NewPCG(3, 4)), strings.SplitAfter(whole, "\n")
 	for round := range must.Try(500, 3000) {
 		list := talk(server, 1+rng.IntN(20), hello+ask, answer, ping, ping)
 		for range rng.IntN(6) {

@@ -85,8 +85,7 @@ func TestLive(t *testing.T) {
 func TestSchema(t *testing.T) {
 	var b bytes.Buffer
 	must.Do(t, stats.WriteSchema(&b))
-	v := must.Get(jsonschema.UnmarshalJSON(&b))(t)
-	c := jsonschema.NewCompiler()
+	v, c := must.Get(jsonschema.UnmarshalJSON(&b))(t), jsonschema.NewCompiler()
 	must.Do(t, c.AddResource("report.json", v))
 	schema := c.MustCompile("report.json")
 	for _, name := range []string{"a2s/trouble.pcap", "quake3/trouble.pcap", "icmp/errors4.pcap", "gamespy1/swat4.pcap"} {
@@ -257,8 +256,7 @@ func TestSecrets(t *testing.T) {
 // TestLimits: what is kept is bounded, whatever comes.
 func TestLimits(t *testing.T) {
 	f := &forger{Talks: talks.New(), fakes: fakes(500)}
-	a := must.Get(dissect.New(config, f))(t)
-	reply := []byte(hostile.Rules(60))
+	a, reply := must.Get(dissect.New(config, f))(t), []byte(hostile.Rules(60))
 	for i := range 20_000 {
 		ends := netip.AddrPortFrom(netip.AddrFrom4([4]byte{100, 64, byte(i >> 12), byte(i >> 4)}), 4000)
 		d := dissect.Datagram{Frame: uint64(i + 1), Time: time.Unix(1e9, int64(i)*1e7), Src: netip.MustParseAddrPort("198.51.100.10:27015"), Dst: ends, Payload: reply}

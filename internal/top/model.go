@@ -37,7 +37,7 @@ type Config struct {
 	// Run returns the options of a run over the messages of a snapshot.
 	Run func(*Snapshot) pipeline.Options
 	// Save writes the frames of the messages that match an expression to a file. It returns what it did, in words.
-	Save func(file string, at *Snapshot, expr string) string
+	Save func(file string, at *Snapshot, expr string) (string, error)
 }
 
 // A Tab is one of the tables.
@@ -200,7 +200,10 @@ const searchShare = 4
 const rateTime = 3 * time.Second
 
 func (f *feed) newest() *Snapshot {
-	return nettext.Either(f.pending != nil, f.pending, f.now)
+	if f.pending != nil {
+		return f.pending
+	}
+	return f.now
 }
 
 // take takes a snapshot and waits for the next one.
@@ -599,9 +602,7 @@ func (m *Model) askSave() {
 	}
 	name := "qdissect"
 	for _, a := range []netip.AddrPort{sel.Server, sel.Client} {
-		if a.IsValid() {
-			name += "-" + strings.NewReplacer(":", ".", "[", "", "]", "").Replace(a.String())
-		}
+		name += nettext.Either(a.IsValid(), "-"+strings.NewReplacer(":", ".", "[", "", "]", "").Replace(a.String()), "")
 	}
 	m.prompt = &prompt{"write messages to", strings.TrimSuffix(name, ".0") + ".pcapng", func(m *Model, file string) tea.Cmd {
 		if m.prompt = nil; file == "" {
@@ -609,6 +610,12 @@ func (m *Model) askSave() {
 		}
 		m.note = "writing…"
 		save := m.c.Save
-		return func() tea.Msg { return noteMsg(save(file, at, sel.expression())) }
+		return func() tea.Msg {
+			text, err := save(file, at, sel.expression())
+			if err != nil {
+				text = err.Error()
+			}
+			return noteMsg(text)
+		}
 	}}
 }

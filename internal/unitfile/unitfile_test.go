@@ -47,8 +47,7 @@ func TestLimits(t *testing.T) {
 		}
 	}
 
-	s := NewSum()
-	u := empty("")
+	s, u := NewSum(), empty("")
 	for i := range maxFiles + 10 {
 		u.Captures = fmt.Sprint(i)
 		s.Add(u)

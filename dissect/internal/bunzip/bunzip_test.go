@@ -28,8 +28,7 @@ func pack(t testing.TB, plain []byte, level int) []byte {
 
 // plains are messages of many kinds.
 func plains() map[string][]byte {
-	rng := rand.New(rand.NewPCG(1, 2))
-	noise := make([]byte, 3000)
+	rng, noise := rand.New(rand.NewPCG(1, 2)), make([]byte, 3000)
 	for i := range noise {
 		noise[i] = byte(rng.Uint32())
 	}
@@ -306,8 +305,7 @@ func TestNoAllocations(t *testing.T) {
 	var d Decoder
 	var c Cache
 	plain := plains()["rules"]
-	z := pack(t, plain, 9)
-	buf := make([]byte, 0, len(plain)+1)
+	z, buf := pack(t, plain, 9), make([]byte, 0, len(plain)+1)
 	for _, decode := range []func(dst, src []byte, size int) ([]byte, int, error){d.Decode, c.Decode} {
 		run := func() { decode(buf, z, len(plain)) }
 		run()

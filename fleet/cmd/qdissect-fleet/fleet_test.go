@@ -265,8 +265,7 @@ func TestKilledWorker(t *testing.T) {
 
 func killWorker(t *testing.T, seed uint64) {
 	t.Helper()
-	r := rand.New(rand.NewPCG(seed, 1))
-	s := newScene(t)
+	r, s := rand.New(rand.NewPCG(seed, 1)), newScene(t)
 	at := address(t)
 	run := s.start(t, "run", "c/**", "--out", "out", "--workers", "0", "--listen", at, "--lost-after", "1s")
 	var workers []*process
@@ -335,8 +334,7 @@ func TestKilledRun(t *testing.T) {
 				killed.kill()
 				began := time.Now()
 				goesOn := s.start(t, append(slices.Clone(args), "--out", out)...)
-				text := ends(goesOn)
-				again := time.Since(began)
+				text, again := ends(goesOn), time.Since(began)
 				if again > took+4*time.Second { // the machine may be slower now
 					took = max(took, all("whole"+out))
 				}
@@ -390,11 +388,9 @@ func (s *scene) reports(t *testing.T, url, text string) {
 func TestServerRestart(t *testing.T) {
 	t.Parallel()
 	for _, lose := range []bool{true, false}[:must.Try(1, 2)] {
-		s := newScene(t)
-		at := address(t)
+		s, at := newScene(t), address(t)
 		serve := func() *process { return s.start(t, "server", "--store", "store", "--listen", at) }
-		server := serve()
-		url := s.joined(t, at)
+		server, url := serve(), s.joined(t, at)
 		run := s.start(t, "run", "c/**", "--out", "out", "--nats", url, "--workers", "1", "--lost-after", "1s", "--qdissect", s.wrapper(t, "sleep 0.05"))
 		until(t, "the first unit is done", func() bool {
 			done, _ := filepath.Glob(filepath.Join(s.dir, "out", "*", "*", "*", "unit=*"))
@@ -412,8 +408,7 @@ func TestServerRestart(t *testing.T) {
 
 // A worker whose server does not come back ends, and says so. Its unit is given to another one.
 func TestAway(t *testing.T) {
-	s := newScene(t)
-	at := address(t)
+	s, at := newScene(t), address(t)
 	server := s.start(t, "server", "--store", "store", "--listen", at)
 	url := s.joined(t, at)
 	run := s.start(t, "run", "c/a/*", "--out", "out", "-q", "--workers", "0", "--nats", url)
@@ -436,8 +431,7 @@ func (s *scene) wrapper(t *testing.T, before string) string {
 
 // A unit that crashes is named, and all others are done.
 func TestCrash(t *testing.T) {
-	s := newScene(t)
-	at := address(t)
+	s, at := newScene(t), address(t)
 	s.start(t, "server", "--store", "store", "--listen", at)
 	url := s.joined(t, at)
 	text := s.start(t, "run", "c/**", "--out", "out", "--nats", url, "--qdissect",
@@ -473,8 +467,7 @@ func TestDuplicates(t *testing.T) {
 
 // A unit that has other bytes than before, with the same program and captures, is an error, and the first entry stays.
 func TestOtherBytes(t *testing.T) {
-	s := newScene(t)
-	at := address(t)
+	s, at := newScene(t), address(t)
 	s.start(t, "server", "--store", "store", "--listen", at)
 	url := s.joined(t, at)
 	s.start(t, "run", "c/a/*", "--out", "out", "-q", "--nats", url).ends(0)
@@ -514,8 +507,7 @@ func TestFullDisk(t *testing.T) {
 
 // status names workers that are gone.
 func TestGone(t *testing.T) {
-	s := newScene(t)
-	at := address(t)
+	s, at := newScene(t), address(t)
 	s.start(t, "run", "c/a/*", "--out", "out", "-q", "--workers", "0", "--listen", at, "--lost-after", "1s")
 	url := s.joined(t, at)
 	worker := s.start(t, "work", "--join", url, "--workers", "1", "--qdissect", s.wrapper(t, "sleep 10"))

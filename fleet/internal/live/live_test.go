@@ -130,8 +130,7 @@ func takes(v *View, name string, slots []time.Time, list [][]byte, sent, at time
 
 // FuzzTake has a view take anything in the name of a sensor, and write its pages.
 func FuzzTake(f *testing.F) {
-	sent := now.Format(time.RFC3339Nano)
-	slot := now.Truncate(unitfile.SlotTime)
+	sent, slot := now.Format(time.RFC3339Nano), now.Truncate(unitfile.SlotTime)
 	u := must.Get(unitfile.AppendSmall(nil, &unitfile.Unit{Captures: "eth0", Part: unitfile.All, Packets: 7, Shards: stats.NewShards()}, unitfile.SlotBytes))(f)
 	f.Add(countsSubject("a", placeOf(slot)), sent, slot.Format(time.RFC3339), u)
 	f.Add(statusSubject("a"), sent, "", []byte(`{"version":"x","interfaces":["eth0"]}`))
@@ -432,8 +431,7 @@ func (h *hub) options(user string) link.Options {
 // connect connects a user, whose refusals go to a channel.
 func (h *hub) connect(user string) (*nats.Conn, chan error) {
 	h.t.Helper()
-	refused := make(chan error, 16)
-	o := h.options(user)
+	refused, o := make(chan error, 16), h.options(user)
 	c := must.Get(o.Connect(user, nats.ReconnectWait(50*time.Millisecond), nats.ReconnectBufSize(-1), nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) {
 		select {
 		case refused <- err:
@@ -500,8 +498,7 @@ func TestServerConfig(t *testing.T) {
 	refuses(t, h)
 
 	// What they may do.
-	self := must.Get(os.Executable())(t)
-	scene := t.TempDir()
+	self, scene := must.Get(os.Executable())(t), t.TempDir()
 	t.Setenv("QDISSECT_FAKE", scene)
 	slots, units := counted(t, 1, time.Now().Add(-10*time.Minute), time.Minute)
 	files(t, filepath.Join(scene, "units"), slots, units)
@@ -633,8 +630,7 @@ func eventually(t *testing.T, what string, is func() bool) {
 // TestSensor runs a sensor whose qdissect crashes, a view, and a server that is away for a while. Nothing is lost or comes twice,
 // what was dropped is said, and packets can be fetched.
 func TestSensor(t *testing.T) {
-	h := newHub(t)
-	self := must.Get(os.Executable())(t)
+	h, self := newHub(t), must.Get(os.Executable())(t)
 	scene := t.TempDir()
 	t.Setenv("QDISSECT_FAKE", scene)
 	at := time.Now().UTC().Add(-20 * time.Minute)
@@ -929,8 +925,7 @@ func TestManySensors(t *testing.T) {
 		ready.Add(1)
 		running.Go(func() {
 			conn, _ := h.connect(fmt.Sprint("s", i))
-			js := h.js(conn)
-			current := slotOf(time.Now())
+			js, current := h.js(conn), slotOf(time.Now())
 			for k := 1; k < unitfile.Slots-1; k++ { // of the past hour
 				slot := current.Add(-time.Duration(k) * unitfile.SlotTime)
 				send(js, i, slot, current)
@@ -952,10 +947,8 @@ func TestManySensors(t *testing.T) {
 		t.Errorf("the first page came after %v", fresh[0])
 	}
 
-	self := must.Get(os.Executable())(t)
-	o := h.options("v")
-	options := must.Get(json.Marshal(&o))(t)
-	view := exec.CommandContext(ctx, self)
+	self, o := must.Get(os.Executable())(t), h.options("v")
+	options, view := must.Get(json.Marshal(&o))(t), exec.CommandContext(ctx, self)
 	view.Env = append(os.Environ(), "QDISSECT_VIEW="+t.TempDir(), "QDISSECT_VIEW_OPTIONS="+string(options), "QDISSECT_VIEW_EVERY="+every.String())
 	view.Stderr = os.Stderr
 	out := must.Get(view.StdoutPipe())(t)

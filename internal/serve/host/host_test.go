@@ -78,8 +78,7 @@ func TestPending(t *testing.T) {
 
 func TestRate(t *testing.T) {
 	b := bucket{rate: 10}
-	now := time.Unix(1, 0)
-	n := 0
+	now, n := time.Unix(1, 0), 0
 	for range 100 {
 		if b.take(now) {
 			n++

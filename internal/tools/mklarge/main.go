@@ -29,8 +29,7 @@ import (
 )
 
 func main() {
-	n := flag.Uint64("n", 3_000_000, "packets")
-	name := flag.String("o", "", "file to write")
+	n, name := flag.Uint64("n", 3_000_000, "packets"), flag.String("o", "", "file to write")
 	flood := flag.Uint64("flood", 0, "add this many requests from forged sources")
 	foreign := flag.Bool("foreign", false, "write foreign packets only")
 	plain := flag.Bool("plain", false, "leave out compressed messages")

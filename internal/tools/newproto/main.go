@@ -67,8 +67,7 @@ var insertions = []insertion{
 
 func main() {
 	title := flag.String("title", "", "the name for people; that of the protocol without it")
-	port := flag.Uint("port", 1234, "the port that servers use")
-	tcp := flag.Bool("tcp", false, "it is spoken over TCP")
+	port, tcp := flag.Uint("port", 1234, "the port that servers use"), flag.Bool("tcp", false, "it is spoken over TCP")
 	flag.Parse()
 	p := protocol{Name: flag.Arg(0), Package: strings.ReplaceAll(flag.Arg(0), "-", ""), Title: *title, Port: *port, TCP: *tcp}
 	p.Title = cmp.Or(p.Title, p.Name)

@@ -46,8 +46,7 @@ type mutant struct {
 
 func main() {
 	tests := flag.String("test", "", "packages whose tests are run, cheapest first, separated by commas (default: that of the file); ./x:^TestY$ runs only the tests that match")
-	every := flag.Int("every", 1, "take each n-th mutant")
-	first := flag.Int("first", 0, "the first one to take")
+	every, first := flag.Int("every", 1, "take each n-th mutant"), flag.Int("first", 0, "the first one to take")
 	lines := flag.String("lines", "", "only mutants in these lines of the file: 120-180")
 	workers := flag.Int("workers", 1, "mutants that are tested at the same time")
 	timeout := flag.Duration("timeout", 2*time.Minute, "after which a test run counts as failed")
