@@ -90,6 +90,7 @@ type rate struct {
 type sums struct {
 	totals  Totals
 	cuts    uint64 // datagrams of which the capture has only the beginning
+	aside   uint64 // strays that sent nothing back, of hosts without a server
 	first   int64
 	last    int64
 	moments moments
@@ -782,11 +783,17 @@ func (a *Aggregate) Copy(d *dissect.Datagram, back bool) {
 // Settle completes the sum of all shards with what one alone cannot tell: who is a server to which datagrams came that no protocol
 // recognises, and whether duplicates were sent, because most datagrams came once.
 func (a *Aggregate) Settle(shards iter.Seq[*Aggregate], copiesCount bool) {
+	hosts := map[netip.Addr]bool{}
+	for e := range each(a.servers.entries) {
+		hosts[e.addr()] = true
+	}
 	for o := range shards {
 		a.admit(o)
 		for i := range o.strays.entries {
-			if e := &o.strays.entries[i]; a.servers.find(&e.key, e.key.hash()) != nil || len(a.servers.entries) == 0 || a.focus != nil && e.addr() == a.focus.only {
+			if e := &o.strays.entries[i]; hosts[e.addr()] || len(a.servers.entries) == 0 || a.focus != nil && e.addr() == a.focus.only {
 				a.addStray(e)
+			} else if e.v.out == 0 {
+				a.aside++
 			}
 		}
 	}
@@ -853,7 +860,7 @@ func (a *Aggregate) Finding(f *dissect.FlowFinding) {
 	a.count()
 	k := keyOf(f.Dst.Addr(), 0)
 	large := f.Type == core.FragmentationNeeded
-	if e := a.clients.find(&k, k.hash()); e != nil && !large && f.Src.Addr() != f.Dst.Addr() { // of one host, the error is the server's
+	if e := a.clients.find(&k, k.hash()); e != nil && !large {
 		p := e.v.own(&a.pasts)
 		p.refused = addSaturated(p.refused, 1)
 	}

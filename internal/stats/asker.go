@@ -48,10 +48,7 @@ func (v *victim) rate() float64 { return float64(v.requests) / v.seconds() }
 
 // sole reports whether a client sends nearly always the same request of each protocol without any proof.
 func (r *reporting) sole(c *client, least uint64) bool {
-	if c.requests < least || c.proven > 0 || 10*c.challenged > c.requests {
-		return false
-	}
-	return totalOf(c.kinds[:], func(k kindCount) float64 {
+	return c.requests >= least && c.proven == 0 && 10*c.challenged <= c.requests && totalOf(c.kinds[:], func(k kindCount) float64 {
 		return either(slices.ContainsFunc(c.kinds[:], func(o kindCount) bool {
 			return k.n > 0 && o.n >= k.n && o.kind != k.kind && r.a.kinds[o.kind-1].protocol == r.a.kinds[k.kind-1].protocol
 		}), 0, float64(k.n))
@@ -216,7 +213,7 @@ func (c *client) busy(from, to int64) (first, last, pauses int64) {
 	}
 	first, last = to, from
 	sum, busy := 0.0, int64(0)
-	for s, t := range c.cells.surges(from, to, func(c *cell) uint64 { return c.requests }) {
+	for s, t := range c.cells.surges(from, to, 0, func(c *cell) uint64 { return c.requests }) {
 		first, last = min(first, t[0]), max(last, t[1])
 		busy, sum = busy+t[1]-t[0], sum+s.excess()
 	}
@@ -747,7 +744,7 @@ func (r *reporting) findCarpets() {
 	}
 	for _, p := range order {
 		if len(nets[p]) >= leastCarpet {
-			r.carpets = append(r.carpets, r.carpetsAt(p, nets[p])...)
+			r.carpets = append(r.carpets, r.carpetsAt(oneHost(p, nets[p]), nets[p])...)
 		}
 	}
 	if len(r.carpets) == 0 {
@@ -759,6 +756,17 @@ func (r *reporting) findCarpets() {
 			return c.network.Contains(ev.server.addr()) && 2*overlap(ev.from, ev.to, c.from, c.to) > ev.to-ev.from && ev.level() < eventFactor*each+eventLeast
 		})
 	}
+}
+
+// oneHost returns the network of the host of nearly all of a list, which are ports of it, or else another one.
+func oneHost[T any](p netip.Prefix, list []*entry[T]) netip.Prefix {
+	n := map[netip.Addr]int{}
+	for _, e := range list {
+		if n[e.addr()]++; 10*n[e.addr()] > 9*len(list) {
+			return netip.PrefixFrom(e.addr(), e.addr().BitLen())
+		}
+	}
+	return p
 }
 
 // carpetsAt returns the carpets at addresses of a network that never replied, as far as it is known when these were asked.
@@ -776,7 +784,7 @@ func (r *reporting) carpetsAt(p netip.Prefix, list []*entry[server]) (found []ca
 		}
 	}
 	seen := totalOf(sum.buckets, func(p pulse) float64 { return float64(p.asked) })
-	for s, t := range sum.surges(whole.from, whole.to, func(p *pulse) uint64 { return uint64(p.asked) }) {
+	for s, t := range sum.surges(whole.from, whole.to, 0, func(p *pulse) uint64 { return uint64(p.asked) }) {
 		c := whole
 		c.from, c.to = t[0], t[1]
 		// Scanners are known longer than others: the timeline says how many it is in all.
@@ -807,7 +815,7 @@ func (r *reporting) scattered() {
 	if rest < counted || 10*rest < r.Totals.Requests {
 		return
 	}
-	for s, t := range r.moments.surges(r.a.first, r.a.last, func(m *moment) uint64 { return m.unanswered }) {
+	for s, t := range r.moments.surges(r.a.first, r.a.last, 0, func(m *moment) uint64 { return m.unanswered }) {
 		c := carpet{silent: maxServers, from: t[0], to: t[1], requests: min(s.excess(), float64(rest))}
 		c.sources = min(float64(r.Totals.Addresses.Count), c.requests)
 		if c.requests >= leastSpread && c.sources >= c.requests/10 {
@@ -827,18 +835,19 @@ func (r *reporting) unansweredIn(from, to int64) float64 {
 // sayCarpets says that whole networks are attacked.
 func (r *reporting) sayCarpets() {
 	for c := range each(r.carpets) {
-		network, where, of, whole := "", "", "more than "+count(uint64(c.silent), "address", "addresses"), "whole networks are"
+		network, where, host, at := "", "", c.network.IsSingleIP(), "addresses and ports"
+		of, whole := "more than "+count(uint64(c.silent), "address and port", at), "whole networks are, or all ports of a host are,"
 		if c.network.IsValid() {
-			network, of, whole = r.network(c.network), count(uint64(c.silent), "address", "addresses")+" of it", "the whole network is"
-			where = " at " + network
+			network, of, whole = r.network(c.network), count(uint64(c.silent), either(host, "port", "address"), either(host, "ports", "addresses"))+" of it", either(host, "the whole host is", "the whole network is")
+			where, at = " at "+either(host, r.host(c.network.Addr()).String(), network), either(host, "ports of it", "addresses of the network")
 		}
 		requests, sources, seconds := nearest(c.requests), nearest(c.sources), max(float64(c.to-c.from)/1e9, 1)
 		r.say(Verdict{
 			Kind: Carpet, Certainty: Likely, Network: network, From: instant(c.from), To: instant(c.to),
 			Text: fmt.Sprintf("Carpet flood%s: %s to %s that never replied, in %s (%s per second) from %s %s. Nobody looks for servers there: %s the target.",
 				where, count(requests, "request", "requests"), of, r.span(c.from, c.to), rounded(c.rate()), either(c.least, "at least", "about"), count(sources, "address", "addresses"), whole),
-			Advice:   "Drop at the border what goes to addresses of the network that have no server; only the provider can help if the line is full.",
-			Evidence: Evidence{{"requests", float64(requests)}, {"requests_per_second", round(c.rate(), 1)}, {"addresses", float64(c.silent)}, {"sources", float64(sources)}, {"seconds", round(seconds, 1)}},
+			Advice:   "Drop at the border what goes to " + at + " that have no server; only the provider can help if the line is full.",
+			Evidence: Evidence{{"requests", float64(requests)}, {"requests_per_second", round(c.rate(), 1)}, {either(host, "ports", "addresses"), float64(c.silent)}, {"sources", float64(sources)}, {"seconds", round(seconds, 1)}},
 		})
 	}
 }

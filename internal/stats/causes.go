@@ -258,9 +258,7 @@ var causes = []Cause{
 			case 25575, 27015, 27016, 28016:
 				enable = "That may be the remote console (RCON), which uses TCP; queries use UDP: let UDP to that port pass."
 			}
-			if len(x.ports) > 0 {
-				enable += " Other ports of that host: " + listed(x.ports) + "."
-			}
+			enable += either(len(x.ports) > 0, " Other ports of that host: "+listed(x.ports)+".", "")
 			if s.Tried > 0 && s.Made+s.Refused == 0 {
 				unread, enable = ": no answer to them is captured", "Capture both directions; if both are, a firewall drops the connections, or the host is off. "+enable
 			}
@@ -629,8 +627,12 @@ var causes = []Cause{
 			n := float64(loops.n)
 			all := loops.n > 0 && 10*x.marks[mAccepted].n <= loops.n && (n >= badShare*float64(x.asked()) || loops.n >= kindLeast && x.marks[mIssued].n > x.marks[mData].n)
 			some := loops.n >= kindLeast && n >= loopShare*float64(x.replies())
-			return x.proofIf((all || some) && x.marks[mCut].n == 0, "who", either(all, "Clients", "Some clients"), "n", count(loops.n, "time", "times")).
-				with(x, "challenges after a challenge", &loops)
+			if !all && !some || x.marks[mCut].n > 0 {
+				return nil
+			}
+			p := x.proof("who", either(all, "Clients", "Some clients"), "n", count(loops.n, "time", "times")).with(x, "challenges after a challenge", &loops)
+			p.advice = either(x.r.swapped(loops.n), swappedChallenges, "")
+			return p
 		}},
 	{ID: "unarrived", State: Trouble, Certainty: Likely, explains: ofChallenge,
 		Needs:  "at least five addresses, three quarters of those that get replies, ask three times or more, get a challenge nearly each time, and return none; if the certainty is only possible, up to a tenth of the addresses do better",
@@ -820,9 +822,7 @@ func verdictCause(kind string, explains matter) Cause {
 		holds: func(x *facts) *proof {
 			if v := x.verdict(kind); v != nil && !x.noCrowd(v) && (kind != Unwell || 10*x.marks[mCut].n < x.asked()+x.replies()) {
 				text, n := v.Text, len(slices.DeleteFunc(slices.Clone(x.verdicts), func(o Verdict) bool { return o.Kind != kind }))
-				if n > 1 {
-					text += fmt.Sprintf(" The report has %d more of that kind.", n-1)
-				}
+				text += either(n > 1, fmt.Sprintf(" The report has %d more of that kind.", n-1), "")
 				p := x.proof("verdict", text, "advice", v.Advice).with(x, "requests", &x.marks[mAsked])
 				if p.certainty = v.Certainty; len(x.silences) > 0 || x.ofKind() != nil {
 					p.leaves = ofSilence // the report has outages or kinds that are not its doing
@@ -931,6 +931,7 @@ func otherEnd(from, asked netip.AddrPort, several bool) string {
 	if from.Port() == asked.Port() {
 		name = from.Addr().String()
 	}
+	name += either(private(from.Addr()) && !private(asked.Addr()), " (private: all is well if a router translates it after this capture)", "")
 	return either(several, "several ports"+either(what == "port", "", " of another address")+", "+from.String()+" among them", "another "+what+", "+name)
 }
 

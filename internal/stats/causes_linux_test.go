@@ -663,8 +663,7 @@ func acted(rule string, replies func(string, netip.AddrPort) []string, list ...i
 // hurried makes clients ask a server 57 times a second of the film, which replies as a limit says.
 func hurried(limit func() func(int, float64) bool) func(*film) {
 	return func(f *film) {
-		s := f.stage(onHost, "eth0")
-		pass := limit()
+		s, pass := f.stage(onHost, "eth0"), limit()
 		s.serve(stagedHost, func(ask string, from netip.AddrPort) []string {
 			s.mu.Lock()
 			defer s.mu.Unlock()

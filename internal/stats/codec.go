@@ -16,7 +16,7 @@ import (
 )
 
 // codecVersion changes with every change of what is written.
-const codecVersion = 16
+const codecVersion = 17
 
 // AppendBinary appends the counts in binary form. It is the same for the same counts.
 func (s *Shards) AppendBinary(b []byte) []byte {
@@ -250,6 +250,8 @@ func (a *Aggregate) codeStray(c *codec, v *stray) {
 	}
 	codeLine(c, &v.more.cells, (*cell).code)
 	v.more.sources.code(c, &a.strayRoom)
+	coder.Num(c.Coder, &v.more.port)
+	coder.Num(c.Coder, &v.more.votes)
 	for s := range each(v.more.senders[:]) {
 		if numbers(c, &s.n); s.n == 0 {
 			continue

@@ -76,9 +76,7 @@ func (t timed) rate(n uint64) float64 { return float64(n) / t.seconds }
 func (t timed) unwanted() float64 {
 	n := float64(t.Totals.NeverFinished + t.Totals.Greedy)
 	for _, v := range t.Verdicts {
-		if v.Kind == CrowdOrForged || v.Kind == JunkFlood {
-			n += max(v.Evidence.of("requests"), v.Evidence.of("datagrams"))
-		}
+		n += either(v.Kind == CrowdOrForged || v.Kind == JunkFlood, max(v.Evidence.of("requests"), v.Evidence.of("datagrams")), 0)
 	}
 	return n / t.seconds
 }
@@ -184,8 +182,7 @@ func (t timed) side() Side {
 }
 
 func (c *Comparison) servers(a, b timed) {
-	of := a.targets()
-	list := slices.Concat(a.Servers, b.Servers)
+	of, list := a.targets(), slices.Concat(a.Servers, b.Servers)
 	slices.SortStableFunc(list, func(x, y Server) int { return trueFirst[of[x.Address]] - trueFirst[of[y.Address]] }) // those that verdicts name first
 	for _, s := range list {
 		same := func(o Server) bool { return o.Address == s.Address }
@@ -378,9 +375,7 @@ func (c *Comparison) AppendText(dst []byte) []byte {
 func arrows(list ...Change) (cells []string) {
 	for _, c := range list {
 		v := c.Values()
-		if v[0] != v[1] {
-			v[0] += " → " + v[1]
-		}
+		v[0] += either(v[0] != v[1], " → "+v[1], "")
 		cells = append(cells, v[0])
 	}
 	return cells

@@ -376,8 +376,12 @@ func (r *reporting) eventsOf(e *entry[server], q *kindSeries, x *rates) (list []
 		fresh := x.freshOf(found, both, c.counts)
 		for i := range found {
 			s := &found[i]
-			ev := x.event(r, e, q, s, s.excess(), both)
-			ev.nature, ev.usual, ev.ungiven, ev.sources = c.nature, s.usual/seconds, ungiven, min(max(fresh[i], 0), ev.requests)
+			n := s.excess()
+			if !ungiven && len(each[1]) == 0 { // who is given no challenge cannot return it: of these, as many would as of the others
+				n += x.during(open, s, both) * n / max(n+x.during(proving, s, both), 1)
+			}
+			ev := x.event(r, e, q, s, n, both)
+			ev.nature, ev.usual, ev.ungiven, ev.sources = c.nature, s.usual/seconds, ungiven, min(max(fresh[i]*n/max(s.excess(), 1), 0), n)
 			list = append(list, ev)
 		}
 	}

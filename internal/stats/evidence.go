@@ -84,7 +84,7 @@ func (r *reporting) weighEvidence(ev *event, larger []event) {
 func (r *reporting) looksOf(ev *event, larger []event) (hot, calm looks, ok bool) {
 	m := ev.server.v.more
 	hot, calm = m.hot, m.calm
-	whole, others := event{server: ev.server, kinds: ev.kinds, from: r.a.first, to: r.a.last + 1}, 0.0
+	whole, others, waves := event{server: ev.server, kinds: ev.kinds, from: r.a.first, to: r.a.last + 1}, 0.0, 0.0
 	for v := range each(r.victims) {
 		n, _ := r.sentIn(&whole, v.clients)
 		hot.without(n, &v.clients[0].key)
@@ -94,6 +94,7 @@ func (r *reporting) looksOf(ev *event, larger []event) (hot, calm looks, ok bool
 		if o.server == ev.server && o.forged {
 			hot.without(o.requests, nil)
 			others += o.requests
+			waves += either(o.wave(ev), o.requests, 0)
 		}
 		for i := 0; o.server == ev.server && i < len(o.clients); i++ {
 			n, _ := r.sentIn(&whole, o.clients[i:i+1])
@@ -101,8 +102,10 @@ func (r *reporting) looksOf(ev *event, larger []event) (hot, calm looks, ok bool
 			others += n
 		}
 	}
-	if ev.requests < leastBeside*others { // what is left may be an error of the subtraction
-		return hot, calm, false
+	if ev.requests < leastBeside*others { // what is left may be an error of the subtraction; of one wave of many, the looks are those of all
+		if hot, calm = m.hot, m.calm; waves < mostOf*others {
+			return hot, calm, false
+		}
 	}
 	// Of a long flood that is not far above what is usual, or with which the capture begins, many seconds look calm.
 	if all := float64(hot.n + calm.n); all < 1.5*ev.requests && (float64(hot.n) < ev.requests/2 || ev.to-ev.from > r.a.last-r.a.first) { // nearly all is the event

@@ -124,9 +124,7 @@ func (r *reporting) limitAdvice(ev *event, limit string) string {
 	if len(ev.kinds) == 0 || ev.nature == unreturning {
 		return limit
 	}
-	if slices.ContainsFunc(ev.server.v.more.known(), (*kindSeries).asks) {
-		limit += " Other requests need a challenge: let this one need it, if its version can."
-	}
+	limit += either(slices.ContainsFunc(ev.server.v.more.known(), (*kindSeries).asks), " Other requests need a challenge: let this one need it, if its version can.", "")
 	return limit
 }
 
@@ -139,10 +137,31 @@ func (r *reporting) meanwhile(ev *event) string {
 		replied += part * float64(heard)
 	})
 	if asked < leastOften || replied > 0.9*asked || r.o.OneSided && replied == 0 {
+		return r.cutOff(ev)
+	}
+	return fmt.Sprintf(" It replied to %s of all requests meanwhile.", percent(replied/asked)) + r.cutOff(ev)
+}
+
+// cutOff says that soon after an event nobody asked its server for long.
+func (r *reporting) cutOff(ev *event) string {
+	t, last, gap := ev.server.v.times(), ev.to, int64(0)
+	until := func(from int64) { gap = max(gap, either(last < ev.to+int64(atOnce), from-last, 0)) }
+	t.in(func(from, to int64, p *pulse) {
+		if p.asked > 0 && to > last {
+			until(from)
+			last = to
+		}
+	})
+	until(r.a.last)
+	usual := ev.server.v.askedIn(r.a.first, ev.from) / max(float64(ev.from-r.a.first), 1)
+	if gap < max(int64(shortestCut), 5*widths[t.width]) || gap > int64(24*time.Hour) || ev.from-r.a.first < int64(shortestCut)/2 || usual*float64(gap) < 2*leastWell {
 		return ""
 	}
-	return fmt.Sprintf(" It replied to %s of all requests meanwhile.", percent(replied/asked))
+	return fmt.Sprintf(" Then nobody asked it for %s, and before the flood %s times per second: a provider that drops all to an address (a null route) ends floods so, and keeps players away as well.", duration(time.Duration(gap).Round(time.Second)), rounded(usual*1e9))
 }
+
+// shortestCut is how long nobody asks a server after a flood until it is worth a word.
+const shortestCut = 30 * time.Second
 
 // sentence joins parts of a sentence.
 func sentence(parts []string) string {

@@ -4,11 +4,13 @@ import (
 	"cmp"
 	"fmt"
 	"math"
+	"net/netip"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/qdissect/qdissect/internal/core"
+	"github.com/qdissect/qdissect/internal/nettext"
 )
 
 // What makes a flood of junk: at least eventLeast datagrams a second for as long as a flood, of which the server answers fewer
@@ -38,6 +40,41 @@ func (r *reporting) junk() {
 	}
 	slices.SortStableFunc(list, func(a, b Verdict) int { return cmp.Compare(b.Evidence[0].Value, a.Evidence[0].Value) })
 	r.Verdicts = append(r.Verdicts, list...)
+	if len(list) == 0 {
+		r.manyPorts()
+	}
+}
+
+// leastPorts is how many of the possible servers are ports of one host, and send nothing back, if it gets junk at many of its ports.
+const leastPorts = maxStrays / 2
+
+// manyPorts says that a host gets junk at so many ports that none of them has much.
+func (r *reporting) manyPorts() {
+	var silent []*entry[stray]
+	for e := range each(r.a.strays.entries) {
+		if e.v.out == 0 {
+			silent = append(silent, e)
+		}
+	}
+	host, of := oneHost(netip.Prefix{}, silent), func(m *moment) uint64 { return m.unknown }
+	if len(silent) < leastPorts || !host.IsValid() || uint64(len(silent)) < 9*r.a.aside { // who asks elsewhere gets replies at many ports
+		return
+	}
+	known := totalOf(silent, func(e *entry[stray]) float64 { return float64(e.v.in) }) // of a flood at all ports, the table knows few
+	servers := slices.DeleteFunc(slices.Clone(r.servers), func(e *entry[server]) bool { return !host.Contains(e.addr()) || !r.home(e) })
+	for s, t := range r.moments.surges(r.a.first, r.a.last, -1, of) {
+		n, length := s.excess(), float64(t[1]-t[0])/1e9
+		if len(servers) == 0 || 2*known > n || n < junkPace*min(leastJunk.Seconds(), r.duration()/5) || n < junkPace*length {
+			continue
+		}
+		r.say(Verdict{
+			Kind: JunkFlood, Certainty: Likely, Servers: nettext.Each(servers, r.address), Network: r.network(host), From: instant(t[0]), To: instant(t[1]),
+			Text: fmt.Sprintf("Junk flood at %s: %s datagrams of no known protocol to many of its ports in %s (%s per second).",
+				r.host(host.Addr()), number(nearest(n)), r.span(t[0], t[1]), rounded(n/length)),
+			Advice: "Drop in front of the host what goes to ports at which no server listens; only the provider can help if the line is full.", Doubt: "qdissect --all shows where they go",
+			Evidence: Evidence{{"datagrams", round(n, 0)}, {"requests", round(n, 0)}, {"datagrams_per_second", round(n/length, 1)}, {"seconds", round(length, 1)}},
+		})
+	}
 }
 
 func (r *reporting) junkAt(e *entry[server], s *stray) (v Verdict, ok bool) {
@@ -68,7 +105,7 @@ func (r *reporting) junkAt(e *entry[server], s *stray) (v Verdict, ok bool) {
 		}
 	})
 	e.v.times().in(func(from, to int64, p *pulse) {
-		if from < f.to && to > f.from {
+		if from < f.to-int64(time.Second) && to > f.from+int64(time.Second) { // a bucket at an end may be older or newer
 			alive, asked = alive || p.replied > 0, asked || p.asked > 0
 		}
 	})
@@ -78,16 +115,21 @@ func (r *reporting) junkAt(e *entry[server], s *stray) (v Verdict, ok bool) {
 	from := s.more.sources.count()
 	sources := min(float64(from.Count), n)
 	each := n / max(sources, 1)
+	mirrors := reflects(s.more.port) && 2*s.more.votes > s.in // three quarters come from that port
 	spread := sources >= junkSources && each < leastOften
 	switch {
 	case r.o.OneSided && (each >= junkTwice || rate < junkOneSide || length < leastJunk):
 		return v, false
-	case rate < eventLeast, !spread && rate < junkPace, !spread && !alive && rate < junkPace*sources:
+	case rate < eventLeast, !spread && rate < junkPace, !spread && !alive && !mirrors && rate < junkPace*sources:
 		return v, false
 	}
 	who, advice := fmt.Sprintf("%s addresses", number(nearest(sources))), "The server can do nothing with them; what hurts is their number. If they fill the line, only the provider can filter them: the addresses are probably forged, so that a limit or a block by address does not help."
 	if from.Percent == 100 {
 		who = "more than " + who
+	}
+	if mirrors {
+		who = fmt.Sprintf("port %d of %s", s.more.port, who)
+		advice = fmt.Sprintf("They are most likely replies of such servers, which somebody asks in its name: have the provider drop UDP from port %d to that address. The senders are real hosts, and too many to block one by one.", s.more.port)
 	}
 	few := r.senders(s.more, mostOf*n+either(spread, f.out, 0)) // among many others, those who sent it even if all of the rest is theirs, too
 	if len(few) > 0 {
@@ -180,8 +222,7 @@ func (r *reporting) grown(l *cells, f *junkTime) {
 func (r *reporting) sharpen(start, end, margin int64, grown float64) (int64, int64) {
 	w := widths[r.moments.width]
 	rate := grown / float64(end-start) * float64(w)
-	in := 0.0
-	inside := 0
+	in, inside := 0.0, 0
 	r.moments.in(func(from, to int64, m *moment) {
 		if from >= start && to <= end {
 			in += float64(m.unknown)
@@ -202,6 +243,11 @@ func (r *reporting) sharpen(start, end, margin int64, grown float64) (int64, int
 		return start, end
 	}
 	return max(first, r.a.first), min(last, r.a.last+1)
+}
+
+// reflects reports whether replies of servers that are abused for reflections come from a port, and no requests of players.
+func reflects(port uint16) bool {
+	return port > 0 && port < lowPorts || slices.Contains([]uint16{1900, 3702, 5353, 11211}, port) // SSDP, WS-Discovery, mDNS, memcached
 }
 
 // sentBack says what a server sent to those that sent it junk.

@@ -101,8 +101,7 @@ const mostHonest = 200
 // bestPerAddress recommends the limit that stops most, and of those that stop nearly as much, the most generous.
 func (r *reporting) bestPerAddress() {
 	t := &r.Limits
-	bad := t.Forged + t.Greedy
-	most := uint64(0)
+	bad, most := t.Forged+t.Greedy, uint64(0)
 	for i := range t.PerAddress {
 		if l := &t.PerAddress[i]; l.Honest*mostHonest <= t.Honest {
 			most = max(most, l.Forged+l.Greedy)
@@ -125,11 +124,9 @@ var totals = [...]int{20, 50, 100, 200, 500, 1000, 2000, 5000}
 // total simulates limits at the server of events, of their kind of request without a challenge: nft's bucket of tokens, through which
 // the requests of each second go.
 func (r *reporting) total(q *kindSeries, list []*event) {
-	ev := list[0]
-	x := r.ratesOf(&q.ticks)
+	ev, x := list[0], r.ratesOf(&q.ticks)
 	seconds := float64(x.width) / 1e9
-	without := sumsOf(x.by[unproven], x.by[unreturned])
-	madeUp := r.madeUp(ev, q.kind-1)
+	without, madeUp := sumsOf(x.by[unproven], x.by[unreturned]), r.madeUp(ev, q.kind-1)
 	if !madeUp { // else those who were given a challenge pass
 		without = sumsOf(without, x.by[vouched])
 	}

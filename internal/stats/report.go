@@ -205,8 +205,7 @@ func (r *reporting) totals() {
 func (r *reporting) duration() float64 { return max(r.To.Sub(r.From).Seconds(), 1) }
 
 func (r *reporting) timeline() {
-	t := &r.Timeline
-	l := r.moments
+	t, l := &r.Timeline, r.moments
 	t.Width = time.Duration(widths[l.width])
 	if len(l.buckets) == 0 {
 		t.Intervals, t.IntervalWidth = 0, t.Width

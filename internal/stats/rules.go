@@ -90,8 +90,7 @@ const hashSize = 1_000_000
 
 // globalRule adds a limit of one kind of request from all addresses together.
 func (r *reporting) globalRule(ev *event, kind uint16, l Limit) {
-	e := ev.server
-	k := &r.a.kinds[kind]
+	e, k := ev.server, &r.a.kinds[kind]
 	m := Remedy{Prefix: hex.EncodeToString(r.prefix(k.common[:k.alike])), Total: true, Servers: []netip.AddrPort{r.endpoint(e)}}
 	who, cost := "", "While the flood lasts, it drops honest requests without a challenge in the same proportion as forged ones: it protects the machine and the victims, not the service."
 	switch at := k.token.at; {

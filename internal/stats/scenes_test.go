@@ -63,8 +63,7 @@ func reportSchema(t *testing.T) *jsonschema.Schema {
 	t.Helper()
 	var b bytes.Buffer
 	must.Do(t, stats.WriteSchema(&b))
-	v := must.Get(jsonschema.UnmarshalJSON(&b))(t)
-	c := jsonschema.NewCompiler()
+	v, c := must.Get(jsonschema.UnmarshalJSON(&b))(t), jsonschema.NewCompiler()
 	c.AssertFormat()
 	must.Do(t, c.AddResource("report.json", v))
 	s := must.Get(c.Compile("report.json"))(t)

@@ -397,8 +397,7 @@ func displaced(n, ended, requests uint64) bool {
 // neverReplied says that a server that was asked is not known to be there.
 func (r *reporting) neverReplied(e *entry[server]) {
 	v := &e.v
-	refused := v.fates[dissect.OutcomeRefused]
-	lost := v.fates.missed()
+	refused, lost := v.fates[dissect.OutcomeRefused], v.fates.missed()
 	if o := v.fates.of(v.requests); r.few && lost > 0 && o.replied() == 0 {
 		lost = v.requests // it was asked again and again before the time for replies was over
 	}
@@ -1053,10 +1052,7 @@ func (x comparison) ignored(c *client) bool {
 
 // asks returns what a client asked for.
 func (c *client) asks() []kindCount {
-	if c.single() {
-		return []kindCount{{c.kind, 1}}
-	}
-	return c.kinds[:]
+	return either(c.single(), []kindCount{{c.kind, 1}}, c.kinds[:])
 }
 
 // calm counts what came to a server outside of events, and while nobody asked it too often, from when on and until when.
@@ -1101,7 +1097,7 @@ func (r *reporting) unwellAt(e *entry[server], o *Outcome, n uint64, when string
 	}
 	if 2*e.v.rejected > o.ChallengeOnly {
 		parts[1].what = "got another challenge for the one that they returned"
-		parts[1].advice = "The server refuses challenges that it gave: several servers share its address, or a proxy shows it clients under changing addresses; qdissect why ADDR:PORT says more of it."
+		parts[1].advice = either(r.swapped(e.v.rejected), swappedChallenges, "The server refuses challenges that it gave: several servers share its address, or a proxy shows it clients under changing addresses; qdissect why ADDR:PORT says more of it.")
 	}
 	var sources []string
 	var times lived

@@ -74,8 +74,7 @@ func TestDistinct(t *testing.T) {
 	for _, n := range []int{0, 1, fewHashes, fewHashes + 1, 100, 1000, 20_000, 300_000} {
 		large := func() *stock[registers] { room := sketches(largeSketch, 1); return &room }
 		whole, parts, room := new(distinct), make([]distinct, 4), large()
-		small := sketches(smallSketch, shards)
-		shards := make([]distinct, shards)
+		small, shards := sketches(smallSketch, shards), make([]distinct, shards)
 		for i := range n {
 			h := address(i)
 			whole.add(h, room)

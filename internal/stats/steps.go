@@ -14,7 +14,7 @@ const (
 	eventLeast  = 20 // per second
 	eventTime   = 3  // seconds
 	eventPart   = 5
-	mostEvents  = 16
+	mostEvents  = 64
 	// bridged is how many buckets in a row far below the threshold do not end an event.
 	bridged = 2
 )
@@ -49,12 +49,12 @@ func surges(counts []float64, seconds, calm float64) []surge {
 	return list
 }
 
-// surges finds the surges of what counts in a line that is calm around, with their times within others.
-func (l *line[T, P]) surges(first, last int64, of func(P) uint64) iter.Seq2[*surge, [2]int64] {
+// surges finds the surges of what counts in a line that has nothing around it, with their times within others; calm is as for surges.
+func (l *line[T, P]) surges(first, last int64, calm float64, of func(P) uint64) iter.Seq2[*surge, [2]int64] {
 	counts, w := []float64{0}, widths[l.width]
 	l.in(func(_, _ int64, b P) { counts = append(counts, float64(of(b))) })
 	return func(yield func(*surge, [2]int64) bool) {
-		for s := range each(surges(append(counts, 0), float64(w)/1e9, 0)) {
+		for s := range each(surges(append(counts, 0), float64(w)/1e9, calm)) {
 			at := func(b float64) int64 { return min(max((l.start-1)*w+int64(b*float64(w)), first), last) }
 			if !yield(s, [2]int64{at(s.from), at(s.to)}) {
 				return
@@ -79,10 +79,7 @@ func surgesAbove(counts []float64, seconds, calm float64) (list []surge, rest []
 		i, j := hottest(left, usual, seconds)
 		// If more than half is hot, what is usual is hot as well. The lowest of few buckets are low by accident, and a hole in a capture is
 		// no calm.
-		low := quantileOf(left, explained, min(max(0.1, 10/float64(len(left))), 0.2))
-		if low == 0 {
-			low = quantileOf(left, explained, 0.2)
-		}
+		low := cmp.Or(quantileOf(left, explained, min(max(0.1, 10/float64(len(left))), 0.2)), quantileOf(left, explained, 0.2))
 		if !sharp && (i == j && low < usual || eventFactor*low < usual) {
 			if a, b := hottest(left, low, seconds); a < b && steep(left, a, b, low) {
 				usual, i, j = low, a, b
@@ -177,8 +174,7 @@ func (c *current) slow(at, by float64) {
 // split finds what overlaps in a run: a rate that goes up twice and down twice is two surges, of which each ends with the step down
 // that is as large as its step up. What ends together, or goes on more slowly, is one, as is a rate that grows or falls slowly, or goes up and down again and again.
 func split(x []float64, i, j int, usual, seconds float64) (list []surge) {
-	levels := levelsOf(x[i:j], usual, seconds)
-	whole := edges(x, i, j, usual)
+	levels, whole := levelsOf(x[i:j], usual, seconds), edges(x, i, j, usual)
 	if len(levels) == 0 {
 		return []surge{whole}
 	}
@@ -318,10 +314,7 @@ func edges(x []float64, i, j int, usual float64) surge {
 			return 0
 		}
 		p := (x[k] - usual) / l
-		if p > 0.9 || (x[k]-usual) < 3*math.Sqrt(usual)+1 {
-			p = math.Floor(p + 0.1)
-		}
-		return min(max(p, 0), 1)
+		return min(max(either(p > 0.9 || (x[k]-usual) < 3*math.Sqrt(usual)+1, math.Floor(p+0.1), p), 0), 1)
 	}
 	if j-i > 2 {
 		s.from += 1 - part(i, first)

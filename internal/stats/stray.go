@@ -30,6 +30,8 @@ type followed struct {
 	cells   cells
 	sources distinct
 	senders [maxSenders]sender
+	port    uint16 // from which more than half of them come, if one has so many
+	votes   uint64 // of them, less those from other ports (Boyer and Moore, 1981)
 }
 
 // A sender is a source with a number of datagrams that it sent at least.
@@ -125,6 +127,16 @@ func (a *Aggregate) countFollowed(m *followed, t int64, src *endpoint.Endpoint, 
 	from := (*key)(src).host()
 	m.sources.add(from.hash(), &a.strayRoom)
 	m.sent(from.addr(), 1)
+	m.voted(src.Port, 1)
+}
+
+// voted counts datagrams from a port.
+func (m *followed) voted(port uint16, n uint64) {
+	if m.port == port || m.votes < n {
+		m.port, m.votes = port, n+either(m.port == port, m.votes, -m.votes)
+		return
+	}
+	m.votes -= n
 }
 
 // whole returns all datagrams as if they had come at one time.
@@ -180,7 +192,7 @@ func (a *Aggregate) takeFollowed(in uint64) *followed {
 func (m *followed) clear(room *stock[registers]) {
 	m.cells.clear()
 	m.sources.clear(room)
-	m.senders = [maxSenders]sender{}
+	m.senders, m.port, m.votes = [maxSenders]sender{}, 0, 0
 }
 
 // newStray returns the place of a new key. What was counted for a key that is evicted is forgotten.
@@ -210,6 +222,7 @@ func (a *Aggregate) addStray(o *entry[stray]) {
 	if m := s.more; m != nil && v.more != nil {
 		m.cells.merge(&v.more.cells)
 		m.sources.merge(&v.more.sources, &a.strayRoom)
+		m.voted(v.more.port, v.more.votes)
 		for _, x := range v.more.senders {
 			if x.n > 0 {
 				m.sent(x.addr, x.n)

@@ -222,9 +222,7 @@ func (t *text) rest(list []Verdict, n int) string {
 		title, _, _ := strings.Cut(v.Text, ":")
 		title, _, _ = strings.Cut(title, " at ")
 		who := cmp.Or(either(v.Kind == Reflection, "", v.Server), v.Network, strings.Join(v.Sources, ", "), v.Server) // the victim
-		if !strings.Contains(title, who) {
-			title += " " + who
-		}
+		title += either(!strings.Contains(title, who), " "+who, "")
 		names = append(names, title)
 	}
 	if left := n - len(names); left > 0 {

@@ -147,8 +147,7 @@ func TestMetrics(t *testing.T) {
 	p := &dissect.Protocol{Name: "p"}
 	request := &dissect.MessageType{Name: "request", Role: dissect.Request}
 	reply := &dissect.MessageType{Name: "reply", Role: dissect.Reply}
-	a := New()
-	client := netip.MustParseAddrPort("192.0.2.1:4000")
+	a, client := New(), netip.MustParseAddrPort("192.0.2.1:4000")
 	for i := range 100 {
 		server := netip.AddrPortFrom(netip.AddrFrom4([4]byte{198, 51, 100, byte(i)}), 27015)
 		for range 1 + i {

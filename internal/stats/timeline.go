@@ -149,8 +149,7 @@ func (l *line[T, P]) widen() {
 	if len(l.buckets) == 0 {
 		return
 	}
-	start := floorDiv(l.start, factor)
-	k := 0
+	start, k := floorDiv(l.start, factor), 0
 	for i := range l.buckets {
 		to := int(floorDiv(l.start+int64(i), factor) - start)
 		if i > 0 && to == k {

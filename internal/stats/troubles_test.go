@@ -67,6 +67,30 @@ func (f *film) consoles(replies func(i int, at float64) bool) {
 	f.goesOn(150)
 }
 
+// flooded adds people who are answered but in a flood, and what comes in it each millisecond for so many seconds.
+func (f *film) flooded(seconds int, comes func(i int, at float64)) {
+	f.people(func(_ int, at float64) bool { return at < 40 || at >= 40+float64(seconds) })
+	for i := range 1000 * seconds {
+		comes(i, 40+float64(i)/1000)
+	}
+}
+
+// forged returns an address that somebody made up.
+func forged(i int) netip.AddrPort {
+	return netip.AddrPortFrom(netip.AddrFrom4([4]byte{byte(1 + i*7%223), byte(i * 31), byte(i * 57 / 256), byte(i * 91)}), uint16(1024+i*13%60000))
+}
+
+// waves adds people, and n waves of forged requests, each for some seconds after a pause, of which one in each few gets a challenge, or none.
+func (f *film) waves(n, requests int, seconds, pause float64, each int) {
+	f.challenged(2*int(float64(n)*(seconds+pause)), filmServer, func(int) string { return infoReply("Old town") })
+	for i := range requests * n {
+		at, from := pause+float64(i/requests)*(seconds+pause)+float64(i%requests)/float64(requests)*seconds, forged(i)
+		if f.udp(at, from, filmServer, askInfo); each > 0 && i%each == 0 {
+			f.udp(at+.0005, filmServer, from, challenge(uint32(i)))
+		}
+	}
+}
+
 // TestTroubles: what report and why say of troubles that operators have, and what they must not say.
 func TestTroubles(t *testing.T) {
 	scan := func(hosts int) func(*film) {
@@ -162,6 +186,49 @@ func TestTroubles(t *testing.T) {
 		}, "Down: .*did not reply for 20.* none of 40 requests got a reply", "none of 40 requests got a reply.*240 battleye login requests, to which a server may be silent \\(83 % ", ""},
 		{"it is silent to some", func(f *film) { f.consoles(func(i int, _ float64) bool { return i%20 > 3 }) },
 			"Nothing unusual: 43[0-9] requests.* 100 % answered but for 48 to which a server may be silent", "240 battleye login requests, to which a server may be silent \\(80 % answered\\)", ""},
+		{"replies of name servers while the server is silent", func(f *film) {
+			f.flooded(20, func(i int, at float64) {
+				f.udp(at, netip.AddrPortFrom(forged(i%300).Addr(), 53), filmServer, "\x12\x34\x81\x80"+string(make([]byte, 200)))
+			})
+		}, "Junk flood at 198.51.100.10:27015.* from port 53 of [23].. addresses.*Down: .*; a flood came meanwhile", "from port 53 of .*; a flood came meanwhile", ""},
+		{"players go on after a restart", func(f *film) {
+			f.flooded(12, func(i int, at float64) { f.udp(at, askers(i%24), filmServer, "\x00\x01\x02"+string(make([]byte, 30))) })
+		}, "Down: ", "did not reply from", "flood"},
+		{"replies to many ports of a host that asks", func(f *film) {
+			f.flooded(20, func(i int, at float64) {
+				from, to := netip.AddrPortFrom(filmServer.Addr(), uint16(1024+i*7919%50000)), netip.AddrPortFrom(forged(i).Addr(), 53)
+				f.udp(at, from, to, "\x12\x34\x01\x00"+string(make([]byte, 30)))
+				f.udp(at+.03, to, from, "\x12\x34\x81\x80"+string(make([]byte, 60)))
+			})
+		}, "Down: ", "did not reply from", "flood"},
+		{"junk to many ports of a host", func(f *film) {
+			f.flooded(20, func(i int, at float64) {
+				f.udp(at, forged(i), netip.AddrPortFrom(filmServer.Addr(), uint16(1024+i*7919%50000)), "\x00\x01\x02"+string(make([]byte, 30)))
+			})
+		}, "Junk flood at 198.51.100.10: 20,000 datagrams of no known protocol to many of its ports.*Down: .*; a flood came meanwhile", "many of its ports.*; a flood came meanwhile", ""},
+		{"requests to many ports of a host", func(f *film) {
+			f.flooded(20, func(i int, at float64) {
+				f.udp(at, forged(i), netip.AddrPortFrom(filmServer.Addr(), uint16(20000+i%40)), askInfo)
+			})
+		}, "Carpet flood at 198.51.100.10: .* requests to 40 ports of it .*Down: .*; a flood came meanwhile", "; a flood came meanwhile", "network"},
+		{"a flood in pulses", func(f *film) { f.waves(24, 400, 1, 9, 1) }, "(Forged flood at [^\n]*\n){24}$", "The report has 23 more of that kind", ""},
+		{"pulses without a reply", func(f *film) { f.waves(24, 400, 1, 9, 0) }, "(Crowd or forged at [^\n]*\n){24}$", "The report has 23 more of that kind", "Not answered"},
+		{"a flood of most of the capture, of which a quarter gets a challenge", func(f *film) { f.waves(1, 20000, 100, 15, 4) },
+			"Forged flood at .*: (19,[89]|20,[01]).. a2s info requests in 100 s", "", ""},
+		{"a flood that a null route ends", func(f *film) {
+			f.waves(1, 8000, 20, 40, 1)
+			f.visit(400, askers(1), filmServer, 7, infoReply("Old town"))
+		}, "Forged flood at .* Then nobody asked it for 5.[0-9]* min, and before the flood [0-9.]+ times per second", "Then nobody asked it for", ""},
+		{"challenges in the other byte order", func(f *film) {
+			f.answered(120, filmServer)
+			for i := range 40 {
+				at, from := float64(i)*2, netip.AddrPortFrom(askers(77).Addr(), uint16(40000+i))
+				for k, ask := range []string{askInfo, askInfo + "\x01\x02\x03\x04"} {
+					f.udp(at+.05*float64(k), from, filmServer, ask)
+					f.udp(at+.05*float64(k)+.0005, filmServer, from, challenge(0x01020304))
+				}
+			}
+		}, " > Clients return the challenge with its bytes in the other order", "one challenge after the other", ""},
 		{"a scan of ports", scan(1), "asks about 400 ports of 198.51.100.20:", "", "400 servers"},
 		{"a scan of servers", scan(100), "asks about 3?[0-9]+ servers:", "", "ports of"},
 	} {
@@ -171,7 +238,7 @@ func TestTroubles(t *testing.T) {
 			verdicts, answers := agree(t, f.write(t))
 			said := ""
 			for _, v := range verdicts {
-				said += v.Text + "\n"
+				said += v.Text + " > " + v.Advice + "\n"
 			}
 			w := answers[filmServer.String()]
 			for _, x := range []struct{ is, want string }{{said, c.report}, {w.Text, c.why}} {

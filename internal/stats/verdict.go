@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/qdissect/qdissect/dissect"
+	"github.com/qdissect/qdissect/internal/core"
 	"github.com/qdissect/qdissect/internal/nettext"
 )
 
@@ -114,6 +115,38 @@ func (r *reporting) shared() {
 			}
 		}
 	}
+	for v := range each(r.Verdicts) {
+		if v.Kind == ServerDown && !strings.Contains(v.Text, "; ICMP says: ") && slices.ContainsFunc(r.Verdicts, func(o Verdict) bool { return o.hits(v) }) {
+			v.also += meanwhileFlood
+			v.Text, v.Advice = strings.TrimSuffix(v.Text, ".")+meanwhileFlood+".", floodAdvice
+		}
+	}
+}
+
+// meanwhileFlood and floodAdvice are what is said of an outage during a flood.
+const (
+	meanwhileFlood = "; a flood came meanwhile"
+	floodAdvice    = "That flood is the likely reason: do what is said of it, and look whether the server replies when it is over."
+)
+
+// hits reports whether a flood came to the host of a server, or to its network, when an outage began, and lasted for most of it or may have ended the server.
+func (v *Verdict) hits(down *Verdict) bool {
+	if !slices.Contains([]string{ForgedFlood, Carpet, Reflection, JunkFlood}, v.Kind) || v.From.Add(-atOnce).After(down.From) || v.To.Before(down.From) {
+		return false
+	}
+	net, _ := netip.ParsePrefix(v.Network)
+	who := append(slices.Concat(v.Servers, either(v.Kind == Reflection, v.Sources, nil)), v.Server)
+	return slices.ContainsFunc(append(slices.Clone(down.Servers), down.Server), func(s string) bool {
+		at := hostIn(s)
+		return v.Kind != Reflection && v.Server+v.Network == "" || at.IsValid() && (net.Contains(at) || slices.ContainsFunc(who, func(o string) bool { return hostIn(o) == at }))
+	})
+}
+
+// hostIn returns the address in a text that may have a port as well.
+func hostIn(s string) netip.Addr {
+	p, err := netip.ParseAddrPort(s)
+	a, _ := netip.ParseAddr(s)
+	return either(err == nil, p.Addr(), a)
 }
 
 // during reports whether two verdicts are about the same time.
@@ -363,9 +396,7 @@ func (r *reporting) share() (text string) {
 	if r.optional > 0 {
 		text, whose = text+" but for "+number(r.optional)+" to which a server may be silent", "the replies"
 	}
-	if r.RoundTrips.Count > 0 {
-		text += ", half of " + whose + " within " + duration(r.RoundTrips.P50)
-	}
+	text += either(r.RoundTrips.Count > 0, ", half of "+whose+" within "+duration(r.RoundTrips.P50), "")
 	return text
 }
 
@@ -466,7 +497,7 @@ func (r *reporting) errors() {
 	}
 	if looping(f.ID) {
 		v.Text = fmt.Sprintf("Challenges: clients got one challenge after the other and no data, %s %s (%s).", count(f.Count, "time", "times"), r.when(f), f.ID)
-		v.Advice = "The server or a proxy in front of it refuses the challenges that it gives, or clients send wrong ones; look at one with qdissect -V -Y 'finding == " + f.ID + "'."
+		v.Advice = either(r.swapped(f.Count), swappedChallenges, "The server or a proxy in front of it refuses the challenges that it gives, or clients send wrong ones; look at one with qdissect -V -Y 'finding == "+f.ID+"'.")
 	}
 	r.say(v)
 }
@@ -496,6 +527,14 @@ func (r *reporting) mistakes(f *Finding) {
 func (r *reporting) when(f *Finding) string {
 	return either(f.Last.Sub(f.First) < time.Millisecond, "at "+r.clock(f.First.UnixNano()), "in "+r.span(f.First.UnixNano(), f.Last.UnixNano()))
 }
+
+// swapped reports whether half of so many challenges that were refused or more had their bytes in the other order.
+func (r *Report) swapped(refused uint64) bool {
+	return slices.ContainsFunc(r.Findings, func(f Finding) bool { return f.ID == core.ChallengeSwapped.ID && 2*f.Count >= refused })
+}
+
+// swappedChallenges is the advice about these.
+const swappedChallenges = "Clients return the challenge with its bytes in the other order (challenge.swapped): let them copy its bytes as they are."
 
 // looping reports whether a finding says that challenges are refused again and again.
 func looping(id string) bool { return strings.HasSuffix(id, "challenge.loop") }

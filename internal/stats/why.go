@@ -75,9 +75,7 @@ func (s *Stream) fails() bool {
 // sentence says how many packets there are, which are all only if they are not read, and what became of the connections.
 func (s *Stream) sentence() string {
 	text := fmt.Sprintf("%s over TCP with port %d", count(s.Packets, "packet", "packets"), s.Server.Port())
-	if s.Tried > 0 {
-		text += " (" + s.tries() + ")"
-	}
+	text += either(s.Tried > 0, " ("+s.tries()+")", "")
 	return text
 }
 
@@ -477,15 +475,11 @@ func (x *facts) kindsText() string {
 		what := count(k.requests, k.protocol+" "+k.title, k.protocol+" "+plural(k.title))
 		n := k.requests - o.Other
 		if n == 0 {
-			if x.replies() > 0 {
-				what += " (still open)"
-			}
+			what += either(x.replies() > 0, " (still open)", "")
 			list = append(list, what)
 			continue
 		}
-		if k.mute && o.Unanswered > 0 {
-			what += ", to which a server may be silent"
-		}
+		what += either(k.mute && o.Unanswered > 0, ", to which a server may be silent", "")
 		parts := []string{percent(float64(o.Answered)/float64(n)) + " answered"}
 		if again := o.Other; 20*again >= k.requests && again >= kindLeast {
 			parts[0] = fmt.Sprintf("%s of %s answered, %s asked again or still open", percent(float64(o.Answered)/float64(n)), number(n), number(again))
@@ -526,9 +520,7 @@ func (m *master) sentence(listed bool) string {
 	default:
 		s += fmt.Sprintf(", which sent %s back", count(m.sent.n, "message", "messages"))
 	}
-	if m.probes > 0 {
-		s += fmt.Sprintf(" and asked it %s, of which it answered %s", count(m.probes, "time", "times"), number(m.answered))
-	}
+	s += either(m.probes > 0, fmt.Sprintf(" and asked it %s, of which it answered %s", count(m.probes, "time", "times"), number(m.answered)), "")
 	return s + "."
 }
 
@@ -576,9 +568,7 @@ func (w *Answer) AppendText(dst []byte) []byte {
 func (e *Fact) sentence() string {
 	frames := nettext.Each(e.Frames, func(f uint64) string { return fmt.Sprint(f) })
 	s := fmt.Sprintf("%s: %s, frame %s", e.What, number(e.Count), strings.Join(frames, ", "))
-	if e.Count > uint64(len(frames)) {
-		s += " …"
-	}
+	s += either(e.Count > uint64(len(frames)), " …", "")
 	if e.File != "" {
 		s += " of " + e.File
 	}

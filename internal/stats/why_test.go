@@ -132,8 +132,7 @@ func TestCaptures(t *testing.T) {
 // queried writes requests for infos every second, which a server answers from an end of its own, and at times of its own.
 func queried(o mkpcap.Options, server, from netip.AddrPort, at func(i int) time.Duration) []byte {
 	var b bytes.Buffer
-	m := mkpcap.NewWriter(&b, o)
-	start := time.Date(2026, 3, 14, 19, 0, 0, 0, time.UTC)
+	m, start := mkpcap.NewWriter(&b, o), time.Date(2026, 3, 14, 19, 0, 0, 0, time.UTC)
 	info := []byte("\xff\xff\xff\xffI\x11Old town\x00dust2\x00cstrike\x00Counter-Strike\x00\x0a\x00\x03\x18\x00dl\x00\x011.0\x00")
 	for i := range 30 {
 		client := netip.AddrPortFrom(netip.AddrFrom4([4]byte{203, 0, 113, byte(1 + i%5)}), uint16(40000+i))
@@ -223,8 +222,7 @@ func TestOneAsker(t *testing.T) {
 		for _, silent := range []int{3, 7, 20, 75} {
 			var b bytes.Buffer
 			m := mkpcap.NewWriter(&b, mkpcap.Options{})
-			start := time.Date(2026, 3, 14, 19, 0, 0, 0, time.UTC)
-			n := 0
+			start, n := time.Date(2026, 3, 14, 19, 0, 0, 0, time.UTC), 0
 			for i := range (15 + silent) * perSecond {
 				at := start.Add(time.Duration(i) * time.Second / time.Duration(perSecond))
 				m.UDP(at, client, server, []byte("\xff\xff\xff\xffTSource Engine Query\x00"))

@@ -348,7 +348,8 @@ func checkAxe(t *testing.T, tab context.Context, axe string) {
 // the pictures are there.
 func TestBrowser(t *testing.T) {
 	t.Parallel()
-	ctx, axe := browser(t), axeScript(t)
+	ctx := browser(t)
+	axe := axeScript(t)
 	for _, path := range pages(t) {
 		name := strings.TrimSuffix(filepath.Base(path), ".html")
 		for _, look := range []look{{"light", 1400}, {"dark", 1400}, {"light", 320}} {
@@ -631,7 +632,8 @@ func TestPrint(t *testing.T) {
 // if that row is hidden.
 func TestTables(t *testing.T) {
 	t.Parallel()
-	ctx, path := browser(t), pageOf(t, "large.html")
+	ctx := browser(t)
+	path := pageOf(t, "large.html")
 	tab, trouble, _ := open(t, ctx, path, 1400, "light", "#made")
 	const rows = `[...document.querySelectorAll('[data-rows=servers] tbody tr')].filter(r => r.offsetParent).map(r => r.cells[0].innerText.split('\n')[0] + ' ' + r.cells[1].dataset.v)`
 	visible := func() []string { t.Helper(); return value[[]string](t, tab, rows) }
