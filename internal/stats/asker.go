@@ -532,7 +532,7 @@ func (r *reporting) tooOften() {
 			v.Certainty, v.Doubt = Likely, "the challenges, which came before the capture, would make it certain"
 		}
 		if len(g.clients) > 1 {
-			v.Advice = either(host, "Limit requests per network (/64): a limit per address does not stop a host that has many.", "Limit requests per address (qdissect rules prints the rule).")
+			v.Advice = either(host, "Limit requests per network (/64): a limit per address does not stop a host that has many.", "Limit requests per address (qdissect rules prints the rule)"+either(alike, ".", ", unless many players share these (proxies in front of the server, NATs)."))
 		}
 		if alike && g.real && !fast {
 			v.Advice = "Ask who makes the program to let it ask less often: a limit per address keeps its users from the server."

@@ -164,7 +164,7 @@ func (c *past) distinctServers() uint64 {
 // about says how many distinct servers there are by their bits, which do not tell very many apart.
 func about(servers uint64) string {
 	const most = 2000
-	return either(servers > most, "more than "+number(most), "about "+number(servers))
+	return either(servers > most, "about "+number(most)+" or more", "about "+number(servers))
 }
 
 // serverBits is the number of bits for servers.
