@@ -16,7 +16,7 @@ import (
 )
 
 // codecVersion changes with every change of what is written.
-const codecVersion = 17
+const codecVersion = 18
 
 // AppendBinary appends the counts in binary form. It is the same for the same counts.
 func (s *Shards) AppendBinary(b []byte) []byte {
@@ -230,6 +230,7 @@ func (a *Aggregate) code(c *codec) {
 		to.code(c)
 		m.from, m.to = from.addr(), netip.AddrPortFrom(to.addr(), to.Port)
 		numbers(c, &m.beats.n, &m.sent.n, &m.probes, &m.answered, &m.since)
+		m.beating.code(c)
 		c.Bool(&m.due)
 		c.Bool(&m.listed)
 		c.Text(&m.says, maxReason)

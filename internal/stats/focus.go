@@ -192,6 +192,7 @@ type master struct {
 	to               netip.AddrPort
 	next             uint16 // an older one of the same head
 	beats, sent      mark
+	beating          lived // from the first heartbeat to the last
 	probes, answered uint64
 	due              bool   // it has to reply to heartbeats
 	since            uint64 // heartbeats since it sent something
@@ -534,6 +535,7 @@ func (l *masters) record(r *dissect.Record, src, dst *key, input uint32) {
 	if from := r.Src.Addr(); r.Type.Purpose&dissect.Heartbeat != 0 && l.wants(from) {
 		m := l.add(from, r.Dst)
 		m.beats.add(1, input, r.Frame)
+		m.beating.at(r.Time.UnixNano())
 		m.since++
 		m.due = m.due || r.Type.Purpose&dissect.Unconfirmed == 0
 	}
@@ -796,6 +798,7 @@ func (l *masters) merge(o *masters) {
 	for from := range each(o.list) {
 		m := l.add(from.from, from.to)
 		m.beats.merge(&from.beats)
+		m.beating.reach(&from.beating)
 		if from.sent.n > 0 {
 			m.since = 0
 		}

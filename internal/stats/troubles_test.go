@@ -229,6 +229,12 @@ func TestTroubles(t *testing.T) {
 				}
 			}
 		}, " > Clients return the challenge with its bytes in the other order", "one challenge after the other", ""},
+		{"heartbeats end", func(f *film) {
+			f.answered(240, filmServer)
+			for i := range 8 {
+				f.udp(float64(4*i), filmServer, filmMaster, heartbeat)
+			}
+		}, "Trouble with a master", "It sent 8 heartbeats to the master 203.0.113.5:27010, the last at 22:13:48 UTC", ""},
 		{"a scan of ports", scan(1), "asks about 400 ports of 198.51.100.20:", "", "400 servers"},
 		{"a scan of servers", scan(100), "asks about 3?[0-9]+ servers:", "", "ports of"},
 	} {

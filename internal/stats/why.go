@@ -443,7 +443,11 @@ func (x *facts) scene(it string) (list []string) {
 	}
 	for m := range x.masters {
 		if m.beats.n > 0 {
-			say("%s", m.sentence(x.listedBy(m)))
+			pause, b := int64(0), &m.beating
+			if b.began && m.beats.n >= leastJudged {
+				pause = max((b.last-b.first)/int64(m.beats.n-1)*silentBeats, int64(time.Minute))
+			}
+			say("%s", m.sentence(x.listedBy(m), either(pause > 0 && x.asking.last-b.last > pause, ", the last at "+x.r.clock(b.last), "")))
 		}
 	}
 	return list
@@ -503,11 +507,14 @@ func (x *facts) kindsText() string {
 	return strings.Join(list, ", ")
 }
 
-// sentence says what passed between the server and the master.
-func (m *master) sentence(listed bool) string {
-	s := fmt.Sprintf("It sent %s to the master %s", count(m.beats.n, "heartbeat", "heartbeats"), m.to)
+// silentBeats is how many heartbeats are missing at the end of a capture until it is said when the last one was.
+const silentBeats = 5
+
+// sentence says what passed between the server and the master, and when heartbeats ended.
+func (m *master) sentence(listed bool, last string) string {
+	s := fmt.Sprintf("It sent %s to the master %s%s", count(m.beats.n, "heartbeat", "heartbeats"), m.to, last)
 	switch {
-	case listed && m.says != "":
+	case listed && m.says+last != "":
 		s += ", which listed it in a reply to a client"
 	case listed:
 		s += ", which lists it"
