@@ -12,6 +12,7 @@ import (
 	"net"
 	"os"
 	"runtime/debug"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -328,6 +329,8 @@ func readUsers(name string) ([]*server.NkeyUser, error) {
 			return nil, fmt.Errorf("%s:%d: no role %q", name, n, words[0])
 		case strings.Trim(words[1], "abcdefghijklmnopqrstuvwxyz0123456789-_") != "":
 			return nil, fmt.Errorf("%s:%d: the name %q: use a to z, digits, - and _", name, n, words[1])
+		case slices.ContainsFunc(list, func(u *server.NkeyUser) bool { return u.Nkey == words[2] }):
+			return nil, fmt.Errorf("%s:%d: this key is in another line already: each user needs one", name, n)
 		case !nkeys.IsValidPublicUserKey(words[2]):
 			return nil, fmt.Errorf("%s:%d: %q is not a public key that qdissect-fleet key prints", name, n, words[2])
 		}

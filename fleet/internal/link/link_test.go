@@ -186,6 +186,7 @@ func TestUsersFile(t *testing.T) {
 		{"# x\nboss tonight " + key, `:2: no role "boss"`},
 		{"work a.b " + key, `:1: the name "a.b": use a to z`},
 		{"work * " + key, `:1: the name "*": use a to z`},
+		{"work tonight " + key + "\nstatus tonight " + key, ":2: this key is in another line already"},
 		{"work tonight SUAM", "is not a public key"},
 	} {
 		_, err := Start(ServerOptions{Listen: "127.0.0.1:0", Store: t.TempDir(), Users: y.write("users", c.text)})
