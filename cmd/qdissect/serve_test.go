@@ -353,7 +353,7 @@ func TestServeLog(t *testing.T) {
 	at := s.only()
 	c := must.Get(net.Dial("udp", at))(t)
 	defer c.Close()
-	for _, request := range []string{"\xff\xff\xff\xffgetstatus x", "\xff\xff\xff\xffconnect \"\\name\\" + strings.Repeat("é", 10000) + "\"", "\xff\xff\xff\xffgetstatus " + strings.Repeat("y", 10000)} {
+	for _, request := range []string{"\xff\xff\xff\xffgetstatus x", "\xff\xff\xff\xffconnect \"\\name\\" + strings.Repeat("é", 10000) + "\"", "\xff\xff\xff\xffgetstatus " + strings.Repeat("y", 10000), "", "\x01"} {
 		lines := strings.Count(s.log.String(), "\n")
 		must.Get(c.Write([]byte(request)))(t)
 		for range 1000 {
@@ -370,7 +370,8 @@ func TestServeLog(t *testing.T) {
 			t.Errorf("%d bytes: %q", len(line), line)
 		}
 	}
-	if !strings.Contains(log, "…") || !strings.Contains(log, "3 requests, 0 answered, 0 challenged; 0 datagrams, 0 bytes sent; 1 not in the capture; 2 left unanswered on purpose; 2 lost on purpose\n") {
+	if !strings.Contains(log, "…") || !strings.Contains(log, "  UNKNOWN  0 bytes  ~ ") || !strings.Contains(log, "  UNKNOWN  1 byte  01  ~ ") ||
+		!strings.Contains(log, "5 requests, 0 answered, 0 challenged; 0 datagrams, 0 bytes sent; 3 not in the capture; 2 left unanswered on purpose; 2 lost on purpose\n") {
 		t.Error(log)
 	}
 }

@@ -24,6 +24,7 @@ import (
 	"net/netip"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/qdissect/qdissect/dissect"
@@ -359,10 +360,8 @@ func (s *Server) finish(out *Answer, a *answer, room int) {
 // rawTitle formats the start of a datagram that no protocol recognises.
 func rawTitle(payload []byte) string {
 	const show = 16
-	if len(payload) > show {
-		return fmt.Sprintf("%d bytes  % x …", len(payload), payload[:show])
-	}
-	return fmt.Sprintf("%d bytes  % x", len(payload), payload)
+	text := fmt.Sprintf("%s  % x", nettext.Count(len(payload), "byte"), payload[:min(show, len(payload))])
+	return nettext.Either(len(payload) > show, text+" …", strings.TrimSpace(text))
 }
 
 // mostToken is the largest challenge that is made anew.
