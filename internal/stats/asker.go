@@ -513,7 +513,7 @@ func (r *reporting) tooOften() {
 		who := either(len(g.clients) > 1, fmt.Sprintf("%s clients (%s and others) ask", number(uint64(len(g.clients))), sources[0]), sources[0]+" asks")
 		n := float64(len(g.clients))
 		questions := totalOf(g.clients, func(c *entry[client]) float64 { return c.v.asksFor() }) / n * g.requests
-		alike, fast, few := n >= mostGreedy && alikeClients(g.clients), questions >= programOften*seconds*n, g.fewReturned() != ""
+		alike, fast, few := n >= mostGreedy && alikeClients(g.clients), questions >= programOften*seconds*n || r.began(g), g.fewReturned() != ""
 		host := len(g.clients) > 1 && g.clients[0].addr().Is6() && len(hostsOf(g.clients)) == 1 && !netOf(g.servers[0].addr(), 64).Contains(g.clients[0].addr())
 		if net := r.network(netOf(g.clients[0].addr(), 64)); host {
 			who, alike = fmt.Sprintf("%s addresses of %s, probably one host, ask", number(uint64(len(g.clients))), net), false
@@ -583,6 +583,14 @@ func (g *group) peak() (most int64) {
 		most = max(most, now)
 	}
 	return most
+}
+
+// began reports whether nearly all clients came at one time, as no people do, after a capture had begun.
+func (r *reporting) began(g *group) bool {
+	came := nettext.Each(g.clients, func(c *entry[client]) int64 { return c.v.first })
+	slices.Sort(came)
+	first, most := came[len(came)/20], came[len(came)-1-len(came)/20]
+	return 10*(most-first) <= g.to-g.from && first-r.a.first > 3*(most-first)
 }
 
 // accepted reports whether a server accepted challenges of all that it gave before the capture, or does not check them.

@@ -531,7 +531,7 @@ var causes = []Cause{
 			if s == nil || s.Made == 0 || x.asked() <= tooFew || x.good+x.replies() > 0 {
 				return nil
 			}
-			p := x.proof("n", count(x.asked(), "request", "requests"), "connections", s.accepted()).with(x, "requests without a reply", &x.fates[dissect.OutcomeUnanswered])
+			p := x.proof("n", count(x.asked(), "request", "requests"), "connections", s.accepted()).with(x, "requests without a reply", x.lost())
 			p.advice = either(s.Read, "", onlyTCP)
 			return p
 		}},
@@ -1008,7 +1008,7 @@ func (x *facts) silence(ended bool) *proof {
 		says = "; ICMP says: " + icmpSays[by.is]
 	}
 	p := x.proof("time", x.r.clock(most.From.UnixNano()), "span", duration(most.To.Sub(most.From)), "n", either(strings.Contains(most.Text, "none of about "), "about ", "")+count(uint64(asked(most)), "request", "requests"), "more", more, "icmp", says, "also", most.also).
-		with(x, "requests without a reply", &x.fates[dissect.OutcomeUnanswered])
+		with(x, "requests without a reply", x.lost())
 	if refused {
 		p.with(x, "ICMP errors", &sum).advice = either(by.is == core.PortUnreachable, "", "Look at the rules and routes of "+by.by+", which says so, and at the host behind it.")
 	}

@@ -487,6 +487,8 @@ func TestVerdictsNeed(t *testing.T) {
 		{"one asks 15 times", many(1, 15, 0), []string{`Nothing unusual`}, ""},
 		{"twelve monitors", many(12, 9, 0), []string{`Nothing unusual`}, ""},
 		{"twelve who return challenges", both(many(12, 0.5, 0), sent(6480, 0, 108, func(i int, x *made) { x.from, x.proof = somebody(i%12), dissect.Proven })), []string{`certain Greedy: 12 clients (3.240.74.161 and others) ask 198.51.100.10:27015 108 times`}, ""},
+		{"sixty who come at once, and ask as seldom as a list", both(evening(60), sent(4800, 20, 120, func(i int, x *made) { x.from, x.proof = somebody(i%60), dissect.Proven })), []string{`Greedy: 60 clients`, `at the same pace: a botnet, or one program on many machines.`, `Limit requests per address`}, ""},
+		{"sixty who came in turn", both(evening(60), sent(60, 0, 3, func(i int, x *made) { x.from, x.proof = somebody(i%60), dissect.Proven }), sent(4800, 20, 120, func(i int, x *made) { x.from, x.proof = somebody(i%60), dissect.Proven })), []string{`Greedy: 60 clients`, `such as a list of servers that people keep open`}, ""},
 		{"eighty forged all the time, by one machine", both(many(12, 0.1, 0), sent(3600, 0, 60, func(i int, x *made) { x.from, x.hops = somebody(i%80), 47 })), []string{`possible Crowd or forged at 198.51.100.10:27015: 3,6`, `each of these addresses asks about 45 times, as evenly as a program`}, ""},
 		{"twelve trackers ask a master", many(12, 12, 2), []string{`Nothing unusual`}, ""},
 		{"twelve trackers ask too often", many(12, 21, 2), []string{`possible Greedy: 12 clients (203.0.0.9 and others) ask 198.51.100.10:27015 252 times per second: 15,120 p list requests`}, ""},
