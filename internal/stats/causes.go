@@ -645,11 +645,12 @@ var causes = []Cause{
 			return either(v.Text == "", nil, p)
 		}},
 	{ID: "challenge_unused", State: Trouble, Certainty: Likely, explains: ofChallenge,
-		Needs:  "every reply is a challenge, to half of at least four requests or more, and nobody returns one",
+		Needs:  "every reply is a challenge, to half of at least four requests or more, nobody returns one, and ICMP port unreachable does not come about half of them",
 		Words:  "No client gets past the challenge of {server}: {n} of {all} got only a challenge, and nobody used it.",
 		Advice: "The clients are older than challenges, the challenges do not reach them (a firewall, a NAT), or their addresses are forged; look at one with qdissect -V.",
 		holds: func(x *facts) *proof {
-			return x.proofIf(x.n > tooFew && x.marks[mProven].n == 0 && 2*x.good >= x.n && (x.sum.ChallengeOnly == x.good || x.marks[mData].n == 0 && x.marks[mIssued].n > 0) && 2*x.sum.Late < x.good && x.marks[mCut].n == 0,
+			_, back := x.refusals(true, core.PortUnreachable) // by who had closed its socket
+			return x.proofIf(x.n > tooFew && 2*back.n < x.replies() && x.marks[mProven].n == 0 && 2*x.good >= x.n && (x.sum.ChallengeOnly == x.good || x.marks[mData].n == 0 && x.marks[mIssued].n > 0) && 2*x.sum.Late < x.good && x.marks[mCut].n == 0,
 				"n", number(x.good), "all", count(x.n, "request", "requests")).with(x, "challenges", &x.marks[mIssued])
 		}},
 
@@ -670,7 +671,7 @@ var causes = []Cause{
 			lost := either(x.sum.Partial > x.marks[mShort].n, &x.fates[dissect.OutcomePartial], &x.marks[mShort])
 			return x.lacking(lost, "replies without all parts")
 		}},
-	{ID: "client_gone", State: Trouble, Certainty: Likely, explains: ofDelay,
+	{ID: "client_gone", State: Trouble, Certainty: Likely, explains: ofDelay | ofChallenge,
 		Needs:  "ICMP port unreachable about three replies of the server, and a tenth of them, or more",
 		Words:  "Replies of {server} come back: {by} said {n} that nothing listens there any more. The client closed its socket, or its NAT had forgotten the mapping (timeout) when the reply came.",
 		Advice: "Let clients wait longer and keep their socket; a NAT forgets a mapping after 30 seconds or more without packets, so ask again within that time.",

@@ -790,6 +790,15 @@ var filmCauses = []filmCause{
 			})
 		},
 		near: func(f *film) { f.answered(60, filmServer) }, nearIs: "works", says: "NAT had forgotten"},
+	{id: "client_gone", // before the challenge came
+		has: func(f *film) {
+			polls(10, func(i int, at float64, from netip.AddrPort) {
+				f.udp(at, from, filmServer, askInfo)
+				f.udp(at+.06, filmServer, from, challenge(7))
+				f.icmp(at+.061, from.Addr(), 3, 3, 0, filmServer, from, challenge(7))
+			})
+		},
+		near: func(f *film) { f.answered(60, filmServer) }, nearIs: "works", says: "closed its socket", not: "older than challenges"},
 	{id: "only_private", server: "192.168.1.10:27015",
 		has: func(f *film) {
 			polls(20, func(i int, at float64, from netip.AddrPort) {

@@ -981,7 +981,7 @@ func (r *reporting) ignored() {
 		} else if n > 1 {
 			more = " So it is with " + count(n-1, "other client", "other clients") + of + "."
 		}
-		inside, look := r.a.clientsOf(e, func(c *client) bool { return c.replies > 0 }), "Look whether the server or a firewall bans or limits "+whom
+		inside, look := r.a.clientsOf(e, func(c *client) bool { return c.replies > 0 }), "Look "+either(n == 1, "at what it sends (qdissect -Y 'src_ip == "+who+"'), and ", "")+"whether the server or a firewall bans or limits "+whom
 		if outside := func(c *entry[client]) bool { return !private(c.addr()) }; r.a.clients.gone == 0 && len(inside) > 0 && !slices.ContainsFunc(inside, outside) && len(slices.DeleteFunc(slices.Clone(list), outside)) == 0 {
 			more += " Only private addresses get replies."
 			look = "Look whether a firewall lets only the server's own networks in, and whether replies to others have a way out (the default route, a VPN)"
@@ -1137,7 +1137,7 @@ func (r *reporting) unwellAt(e *entry[server], o *Outcome, n uint64, when string
 	does := either(o.Unanswered+o.Refused+good < n, "answers", "replies to") // it does more often, but late, in part, or with a challenge
 	return Verdict{
 		Kind: Unwell, Server: r.address(e), Sources: sources, Evidence: evidence, Advice: either(tcp, overTCP.Replace(parts[0].advice), parts[0].advice),
-		Text: fmt.Sprintf("Not answered: %s%s %s only %s of %s%s: %s.", r.address(e), r.named(v), does, percent(float64(good)/float64(n)), count(n, "request", "requests"), when, strings.Join(texts, ", ")),
+		Text: fmt.Sprintf("Not answered: %s%s %s %s of %s%s: %s.", r.address(e), r.named(v), does, either(good+o.Late == 0, "none", "only "+percent(float64(good)/float64(n))), count(n, "request", "requests"), when, strings.Join(texts, ", ")),
 	}
 }
 
