@@ -89,7 +89,9 @@ func (r *reporting) floods() {
 		}
 		v.Text = fmt.Sprintf("%s at %s: %s %s in %s (%s%s)%s. %s", title, where, number(nearest(ev.requests)), r.whatOf(ev),
 			in, rate, times(ev), who, why+either(net != "", "", r.meanwhile(ev)))
-		v.Advice += either(ev.nature == unreturning && strings.Contains(v.Text, " of all requests meanwhile."), " If it is a limit that leaves the others without a reply, a lower one keeps more players out.", "")
+		if ev.nature == unreturning && strings.Contains(v.Text, " of all requests meanwhile.") {
+			v.Advice = strings.TrimSuffix(v.Advice, ".") + "; if it is a limit that leaves the others without a reply, a lower one keeps more players out."
+		}
 		r.say(v)
 	}
 }

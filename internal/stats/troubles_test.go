@@ -214,7 +214,7 @@ func TestTroubles(t *testing.T) {
 		{"a flood in pulses", func(f *film) { f.waves(24, 400, 1, 9, 1) }, "(Forged flood at [^\n]*\n){24}$", "The report has 23 more of that kind", ""},
 		{"pulses without a reply", func(f *film) { f.waves(24, 400, 1, 9, 0) }, "(Crowd or forged at [^\n]*\n){24}$", "The report has 23 more of that kind", "Not answered"},
 		{"a flood of most of the capture, of which a quarter gets a challenge", func(f *film) { f.waves(1, 20000, 100, 15, 4) },
-			"Forged flood at .*: (19,[89]|20,[01]).. a2s info requests in 100 s.* It replied to [^>]* > .* If it is a limit that leaves the others without a reply, a lower one keeps more players out", "", ""},
+			"Forged flood at .*: (19,[89]|20,[01]).. a2s info requests in 100 s.* It replied to [^>]* > .*; if it is a limit that leaves the others without a reply, a lower one keeps more players out", "", ""},
 		{"a flood that a null route ends", func(f *film) {
 			f.waves(1, 8000, 20, 40, 1)
 			f.visit(400, askers(1), filmServer, 7, infoReply("Old town"))
