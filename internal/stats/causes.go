@@ -671,7 +671,7 @@ var causes = []Cause{
 			lost := either(x.sum.Partial > x.marks[mShort].n, &x.fates[dissect.OutcomePartial], &x.marks[mShort])
 			return x.lacking(lost, "replies without all parts")
 		}},
-	{ID: "client_gone", State: Trouble, Certainty: Likely, explains: ofDelay | ofChallenge,
+	{ID: "client_gone", State: Trouble, Certainty: Likely, explains: ofDelay,
 		Needs:  "ICMP port unreachable about three replies of the server, and a tenth of them, or more",
 		Words:  "Replies of {server} come back: {by} said {n} that nothing listens there any more. The client closed its socket, or its NAT had forgotten the mapping (timeout) when the reply came.",
 		Advice: "Let clients wait longer and keep their socket; a NAT forgets a mapping after 30 seconds or more without packets, so ask again within that time.",
