@@ -19,10 +19,11 @@ func newDemo(env environment) *cobra.Command {
 		Long: `Write a capture of a made-up evening at a dozen game servers to FILE (demo.pcap; - is
 standard output), to try things on: one server is flooded from forged addresses, two
 serve for reflections at others, and one gets junk. It is the same each time.`,
-		Args: cobra.MaximumNArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			name := "demo.pcap"
-			if len(args) > 0 {
+			if len(args) > 1 {
+				return fmt.Errorf("demo writes one FILE, %d given", len(args))
+			} else if len(args) > 0 {
 				name = args[0]
 			}
 			if _, err := os.Stat(name); err == nil && name != "-" {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"flag"
 	"fmt"
 	"net"
@@ -73,10 +74,7 @@ var (
 // TestManPages makes a manual page of each command, from what --help shows. With -man DIR it
 // writes them: the program itself does not carry what only its packages need.
 func TestManPages(t *testing.T) {
-	dir := *manPages
-	if dir == "" {
-		dir = t.TempDir()
-	}
+	dir := cmp.Or(*manPages, t.TempDir())
 	var pages []string
 	var write func(c *cobra.Command)
 	write = func(c *cobra.Command) {

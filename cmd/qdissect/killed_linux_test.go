@@ -19,6 +19,7 @@ import (
 
 	"github.com/qdissect/qdissect/internal/capture"
 	"github.com/qdissect/qdissect/internal/must"
+	"github.com/qdissect/qdissect/internal/nettext"
 )
 
 // writing are the commands that write files. IN is a capture, IN2 one that follows it, UNITS the folder of units of both, SERVER one
@@ -136,11 +137,7 @@ func TestKilled(t *testing.T) {
 					t.Error(err)
 					return
 				}
-				after := took * time.Duration(i+1) / time.Duration(points+1)
-				if c.waits {
-					after = took + time.Duration(2*i-points)*4*time.Millisecond
-				}
-				time.Sleep(after)
+				time.Sleep(nettext.Either(c.waits, took+time.Duration(2*i-points)*4*time.Millisecond, took*time.Duration(i+1)/time.Duration(points+1)))
 				_ = cmd.Process.Kill()
 				_ = cmd.Wait()
 				left := filesIn(t, dir)

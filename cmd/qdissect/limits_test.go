@@ -404,17 +404,14 @@ func TestServeLimits(t *testing.T) {
 	}
 	for _, c := range []struct {
 		servers int
-		list    bool
+		list    string
 		status  int
 		want    string
 	}{
-		{257, false, exitTrouble, "the capture has 257 servers, serve takes at most 256"}, {4096, true, exitDone, "10.9.15.255"},
-		{4097, true, exitTrouble, "too large to serve"},
+		{257, "", exitTrouble, "the capture has 257 servers, serve takes at most 256"}, {4096, "--list", exitDone, "10.9.15.255"},
+		{4097, "--list", exitTrouble, "too large to serve"},
 	} {
-		args := []string{"serve", "--listen", "127.0.0.1:9", served(c.servers)} // one port for several servers is refused as well, but later
-		if c.list {
-			args = append(args, "--list")
-		}
+		args := append([]string{"serve", "--listen", "127.0.0.1:9", served(c.servers)}, strings.Fields(c.list)...) // one port for several servers is refused as well, but later
 		if out, errs, status := runIn(t, t.TempDir(), args...); status != c.status || !strings.Contains(out+errs, c.want) {
 			t.Errorf("%d servers: status %d, %.200q", c.servers, status, errs)
 		}

@@ -80,17 +80,21 @@ func run(args []string, env environment) int {
 // only its final name.
 var incomplete = lazyregexp.New(`\.new-\d+-([^/]*?)\.part\b`)
 
-// complain writes an error as one line. Names that the error quotes are made safe for
-// a terminal.
-func complain(env environment, err error) {
+// brief returns the text of an error.
+func brief(err error) string {
 	text := strings.TrimSpace(err.Error())
 	var path *fs.PathError
 	if errors.As(err, &path) { // the operation (open, stat) adds nothing
 		short := path.Path + ": " + path.Err.Error()
 		text = strings.ReplaceAll(strings.ReplaceAll(text, path.Path+": "+path.Error(), short), path.Error(), short)
 	}
-	text = incomplete().ReplaceAllString(text, "$1")
-	var lines []string
+	return incomplete().ReplaceAllString(text, "$1")
+}
+
+// complain writes an error as one line. Names that the error quotes are made safe for
+// a terminal.
+func complain(env environment, err error) {
+	text, lines := brief(err), []string(nil)
 	if p := new(pointed); errors.As(err, p) { // the filter has quoted these lines itself
 		text, lines = strings.TrimSuffix(text, "\n"+p.err.Show()), strings.Split(p.err.Show(), "\n")
 	}

@@ -133,10 +133,10 @@ func TestConfined(t *testing.T) {
 	}
 
 	private := t.TempDir()
-	for _, args := range [][]string{{"-w", private + "/x.pcap"}, {"-w", private + "/x.pcap", "-b", "packets:1"}, {"--counts", private + "/counts"}} {
+	for _, args := range [][]string{{"-w", private + "/x.pcap"}, {"-w", private + "/x.pcap", "-b", "packets:1"}, {"--counts", private + "/counts"}, {"--user", "nosuch"}} {
 		r := launch(t, sudo, append([]string{"-i", "veth1"}, args...)...)
 		r.end(exitTrouble)
-		r.says(`^qdissect: ` + private + `.*permission denied; .*--user`)
+		r.says(`^qdissect: (` + private + `.*permission denied|the user .*: user: unknown user nosuch); .*--user`)
 	}
 }
 

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -8,12 +9,14 @@ import (
 	"math/rand/v2"
 	"net/netip"
 	"os/signal"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
 
+	"github.com/qdissect/qdissect/internal/nettext"
 	"github.com/qdissect/qdissect/internal/pipeline"
 	"github.com/qdissect/qdissect/internal/serve"
 	"github.com/qdissect/qdissect/internal/serve/host"
@@ -152,13 +155,15 @@ func runServe(cmd *cobra.Command, args []string, o *serveOptions, env environmen
 	for i, c := range captured {
 		at, err := h.Bind(c, o.address(c, listen, i), serve.Options{NoDelay: o.noDelay, Trouble: trouble})
 		if err != nil {
-			return err
+			return o.taken(captured[:i], c, err)
 		}
 		on.Servers = append(on.Servers, startedServer{
 			Address: at.String(), Host: at.Addr().String(), Port: at.Port(), Captured: c.Address.String(), Protocols: c.Names(),
 		})
 	}
-	log.started(&on)
+	if err := unlessGone(log.started(&on)); err != nil {
+		return err
+	}
 	if o.untilEOF {
 		go func() {
 			_, _ = io.Copy(io.Discard, env.in)
@@ -169,16 +174,24 @@ func runServe(cmd *cobra.Command, args []string, o *serveOptions, env environmen
 	if errors.Is(err, host.ErrStuck) {
 		return errors.New("standard output is a pipe that is full and not read; -q turns off the log")
 	}
-	log.summary(h.Summary())
+	err = cmp.Or(err, unlessGone(log.summary(h.Summary())))
 	panics := h.Panics()
 	if panics > 0 {
 		complain(env, pipeline.PanicError(panics))
 	}
-	if err == nil && (damaged || panics > 0) {
-		return status(exitTrouble)
+	return nettext.Either(err == nil && (damaged || panics > 0), error(status(exitTrouble)), err)
+}
+
+// taken explains why the port of a server cannot be had, if one before has it.
+func (o *serveOptions) taken(before []*serve.Captured, c *serve.Captured, err error) error {
+	if o.samePorts && slices.ContainsFunc(before, func(b *serve.Captured) bool { return b.Address.Port() == c.Address.Port() }) {
+		return fmt.Errorf("--same-ports: several servers have port %d; choose one with --server (--list shows them)", c.Address.Port())
 	}
 	return err
 }
+
+// unlessGone returns an error of writing, nil if only the reader has gone.
+func unlessGone(err error) error { return nettext.Either(errors.Is(err, syscall.EPIPE), nil, err) }
 
 // check refuses arguments and flags that make no sense together.
 func (o *serveOptions) check(args []string) error {

@@ -344,6 +344,11 @@ func TestServeFullPipe(t *testing.T) {
 	case <-time.After(2 * time.Minute):
 		t.Fatal("serve waits for a reader of its log")
 	}
+	file := must.Get(os.Open(testPcap("a2s/a2s-goldsrc.pcap")))(t) // which cannot be written to
+	defer file.Close()
+	if status := run([]string{"serve", "--until-eof", file.Name()}, environment{strings.NewReader(""), file, io.Discard, func(string) string { return "" }}); status != exitTrouble {
+		t.Errorf("status %d, and nobody has its address", status)
+	}
 }
 
 // TestServeLog checks that log lines are readable whatever the request contains, and

@@ -14,9 +14,9 @@ import (
 
 // A serveLog writes what serve does.
 type serveLog interface {
-	started(*started)
+	started(*started) error
 	exchange(*host.Exchange)
-	summary(text string)
+	summary(text string) error
 }
 
 // started is the object that --format jsonl begins with.
@@ -37,26 +37,30 @@ type startedServer struct {
 // textLog is for people.
 type textLog struct{ w io.Writer }
 
-func (l textLog) started(s *started) {
+func (l textLog) started(s *started) (err error) {
 	for _, c := range s.Servers {
-		fmt.Fprintf(l.w, "%s  answers for %s  %s\n", c.Address, c.Captured, strings.Join(c.Protocols, ", "))
+		_, err = fmt.Fprintf(l.w, "%s  answers for %s  %s\n", c.Address, c.Captured, strings.Join(c.Protocols, ", "))
 	}
 	if s.Seed != nil {
-		fmt.Fprintf(l.w, "seed %d\n", *s.Seed)
+		_, err = fmt.Fprintf(l.w, "seed %d\n", *s.Seed)
 	}
+	return err
 }
 
 func (l textLog) exchange(e *host.Exchange) { fmt.Fprintln(l.w, e) }
 
-func (l textLog) summary(text string) { fmt.Fprintln(l.w, text) }
+func (l textLog) summary(text string) error {
+	_, err := fmt.Fprintln(l.w, text)
+	return err
+}
 
 // jsonLog is for programs.
 type jsonLog struct{ w io.Writer }
 
-func (l jsonLog) started(s *started) { l.line(s) }
+func (l jsonLog) started(s *started) error { return l.line(s) }
 
 func (l jsonLog) exchange(e *host.Exchange) {
-	l.line(struct {
+	_ = l.line(struct {
 		Type      string `json:"type"`
 		From      string `json:"from"`
 		To        string `json:"to"`
@@ -74,18 +78,18 @@ func (l jsonLog) exchange(e *host.Exchange) {
 	})
 }
 
-func (l jsonLog) summary(text string) {
-	l.line(struct {
+func (l jsonLog) summary(text string) error {
+	return l.line(struct {
 		Type string `json:"type"`
 		Text string `json:"text"`
 	}{"summary", text})
 }
 
 // line writes an object in a line of its own. The values are safe on a terminal.
-func (l jsonLog) line(v any) {
+func (l jsonLog) line(v any) error {
 	enc := json.NewEncoder(l.w)
 	enc.SetEscapeHTML(false)
-	_ = enc.Encode(v)
+	return enc.Encode(v)
 }
 
 // listServers prints the exchanges that can be answered.

@@ -44,8 +44,8 @@ func become(name string) error {
 		return nil
 	}
 	u, err := user.Lookup(name)
-	if err != nil {
-		u, err = user.LookupId(name)
+	if id, no := user.LookupId(name); err != nil && no == nil {
+		u, err = id, nil
 	}
 	if err != nil {
 		return err

@@ -145,7 +145,7 @@ func (w *watching) draw() error {
 	}
 	run.Events.Every, run.Counts.Stats = refresh, stats.New()
 	run.Trouble = func(err error) {
-		text := err.Error()
+		text := brief(err)
 		w.trouble.Store(&text)
 	}
 	ctx, leave := context.WithCancel(context.Background())
@@ -225,10 +225,22 @@ func (w *watching) again(s *top.Snapshot) pipeline.Options {
 	return o
 }
 
-// save writes the frames of the messages that match an expression.
-func (w *watching) save(name string, s *top.Snapshot, expr string) (string, error) {
+// save writes the frames of the messages that match an expression, and says so.
+func (w *watching) save(name string, s *top.Snapshot, expr string) string {
+	text, err := w.write(name, s, expr)
+	if err != nil {
+		return brief(err)
+	}
+	return text
+}
+
+// write is save with its errors.
+func (w *watching) write(name string, s *top.Snapshot, expr string) (string, error) {
 	if _, err := os.Lstat(name); err == nil {
 		return "", fmt.Errorf("%s exists; use another name", name)
+	}
+	if _, err := os.Stat(filepath.Dir(name)); err != nil {
+		return "", err
 	}
 	if expr == "" {
 		return "", errors.New("select a server, a client or a conversation first")

@@ -152,6 +152,8 @@ func TestTopTerminal(t *testing.T) {
 	p.shows("written to part.pcapng")
 	p.keys("w", "C-u", "part.pcapng", "Enter")
 	p.shows("part.pcapng exists; use another name")
+	p.keys("w", "C-u", "gone/part.pcapng", "Enter")
+	p.shows("\ngone: no such file or directory")
 	p.keys("Enter")
 	p.shows("newest message", "rules reply") // "answered" is in the head as well
 	if out, _, code := runIn(t, dir, "-q", "part.pcapng"); code != 0 || !strings.Contains(out, "a2s") {

@@ -26,6 +26,7 @@ import (
 	"github.com/qdissect/qdissect/internal/capture"
 	"github.com/qdissect/qdissect/internal/mkpcap"
 	"github.com/qdissect/qdissect/internal/must"
+	"github.com/qdissect/qdissect/internal/nettext"
 	"github.com/qdissect/qdissect/internal/packet"
 	"github.com/qdissect/qdissect/internal/streams"
 	"github.com/qdissect/qdissect/packetsource"
@@ -550,11 +551,7 @@ func stray(k *taker, payload []byte, all bool) (labels []string) {
 		labels = append(labels, p.Name+" "+situations[nothing])
 	}
 	for _, of := range Protocols() {
-		list := ports(of, nil)
-		if all {
-			list = of.Ports
-		}
-		for _, port := range list {
+		for _, port := range nettext.Either(all, of.Ports, ports(of, nil)) {
 			for _, p := range k.alone(payload, port) {
 				labels = append(labels, fmt.Sprintf("%s on port %d", p.Name, port))
 			}

@@ -252,7 +252,7 @@ func Detect(b []byte) dissect.Verdict {
 
 // lenEntry is the length of an address in a list of masters.
 func lenEntry(version uint8) int {
-	return nettext.Either(version == 2, 16+2, 4+2)
+	return nettext.Either(version == 2, 16, 4) + 2
 }
 
 // isInfo reports whether b, which has n bytes or the first of them, begins as an info.

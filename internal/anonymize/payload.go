@@ -16,6 +16,7 @@ import (
 
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/internal/core"
+	"github.com/qdissect/qdissect/internal/nettext"
 )
 
 // A rewriter replaces the values in the payloads of messages.
@@ -123,11 +124,7 @@ func (w *rewriter) record(rec *dissect.Record) (payloads [][]byte, ok bool) {
 		if r == core.Word || r == core.Checksum || len(was) == 0 || r == core.GameName && knownGame(was) {
 			continue
 		}
-		k := lastKey
-		if r != dissect.Setting {
-			k = nil
-		}
-		w.value(n, n.Value(data[n.Source]), r, k)
+		w.value(n, n.Value(data[n.Source]), r, nettext.Either(r == dissect.Setting, lastKey, nil))
 	}
 	return data, w.conclude(rec, data, cut, sums)
 }
@@ -510,10 +507,7 @@ func (w *rewriter) foldParts(rec *dissect.Record, data [][]byte, i int) bool {
 	}
 	for k, n := range pieces {
 		left := len(pieces) - 1 - k
-		size := min(longest, len(rest)-left)
-		if left == 0 {
-			size = len(rest)
-		}
+		size := nettext.Either(left == 0, len(rest), min(longest, len(rest)-left))
 		if size < 1 {
 			return false
 		}

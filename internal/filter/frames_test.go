@@ -302,10 +302,7 @@ func captures() []*capture {
 	link("raw", 101, packets(), func(int, packet) []byte { return []byte{} })
 	only := func(typ uint16) func(int, packet) []byte {
 		return func(_ int, p packet) []byte {
-			if p.typ != typ {
-				return nil
-			}
-			return []byte{}
+			return nettext.Either(p.typ != typ, nil, []byte{})
 		}
 	}
 	link("ipv4", 228, packets(), only(typeIPv4))

@@ -21,6 +21,7 @@ import (
 	"golang.org/x/net/bpf"
 
 	"github.com/qdissect/qdissect/internal/must"
+	"github.com/qdissect/qdissect/internal/nettext"
 )
 
 // errRejectsAll is the message of tcpdump for a filter that rejects all packets.
@@ -426,10 +427,7 @@ func (g *generator) relation() string {
 
 // TestOracleRandom compares random expressions with tcpdump.
 func TestOracleRandom(t *testing.T) {
-	count := must.Try(25, 150)
-	if *full {
-		count = 3000
-	}
+	count := nettext.Either(*full, 3000, must.Try(25, 150))
 	for _, o := range oracles(t) {
 		switch o.link {
 		case linkEthernet, linkCooked, linkRaw:

@@ -70,10 +70,7 @@ func share(part, whole uint64) string {
 
 // factor returns out by in, as ×6.7.
 func factor(f float64) string {
-	if f <= 0 || math.IsInf(f, 0) || math.IsNaN(f) {
-		return "–"
-	}
-	return "×" + decimal(f)
+	return nettext.Either(f <= 0 || math.IsInf(f, 0) || math.IsNaN(f), "–", "×"+decimal(f))
 }
 
 // duration returns a duration in the units that people use.

@@ -37,7 +37,7 @@ type Config struct {
 	// Run returns the options of a run over the messages of a snapshot.
 	Run func(*Snapshot) pipeline.Options
 	// Save writes the frames of the messages that match an expression to a file. It returns what it did, in words.
-	Save func(file string, at *Snapshot, expr string) (string, error)
+	Save func(file string, at *Snapshot, expr string) string
 }
 
 // A Tab is one of the tables.
@@ -200,10 +200,7 @@ const searchShare = 4
 const rateTime = 3 * time.Second
 
 func (f *feed) newest() *Snapshot {
-	if f.pending != nil {
-		return f.pending
-	}
-	return f.now
+	return nettext.Either(f.pending != nil, f.pending, f.now)
 }
 
 // take takes a snapshot and waits for the next one.
@@ -610,12 +607,6 @@ func (m *Model) askSave() {
 		}
 		m.note = "writing…"
 		save := m.c.Save
-		return func() tea.Msg {
-			text, err := save(file, at, sel.expression())
-			if err != nil {
-				text = err.Error()
-			}
-			return noteMsg(text)
-		}
+		return func() tea.Msg { return noteMsg(save(file, at, sel.expression())) }
 	}}
 }

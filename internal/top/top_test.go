@@ -84,9 +84,9 @@ func newScreen(t *testing.T, live bool) *screen {
 		Run: func(at *Snapshot) pipeline.Options {
 			return pipeline.Options{Source: &pipeline.Source{Source: at.Frames.Again()}, Analysis: analysis()}
 		},
-		Save: func(file string, _ *Snapshot, expr string) (string, error) {
+		Save: func(file string, _ *Snapshot, expr string) string {
 			s.saved = file + " " + expr
-			return "saved", nil
+			return "saved"
 		},
 	})
 	return s
@@ -195,7 +195,11 @@ func TestScreens(t *testing.T) {
 	s.send(tea.WindowSizeMsg{Width: 200, Height: 16})
 	s.golden("wide")
 	s.send(tea.WindowSizeMsg{Width: 20, Height: 5})
-	s.text()
+	s.keys("/", "players > 20")
+	if got := s.text(); !strings.HasSuffix(got, "filter: …yers > 20 …\n") {
+		t.Errorf("a long prompt: %s", got)
+	}
+	s.keys("esc")
 	s.send(tea.WindowSizeMsg{Width: 1, Height: 1})
 	s.text()
 }

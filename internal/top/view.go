@@ -336,10 +336,7 @@ func (m *Model) fillLine(r *row, l *Line, width int) {
 		r.now = wrap(l.Findings[0], m.width-20, margin+"  ")
 		return
 	}
-	text := " " + ansi.Truncate(l.Message+l.Contents, width-8, "…") + " "
-	if l.Matches {
-		text = "*" + text
-	}
+	text := nettext.Either(l.Matches, "* ", " ") + ansi.Truncate(l.Message+l.Contents, width-8, "…") + " "
 	line := strings.Repeat("─", max(0, width-4-ansi.StringWidth(text)))
 	arrow, after := "├─"+text+line+"▶│", ""
 	if !l.Up {
@@ -575,7 +572,11 @@ func (m *Model) worstVerdict() string {
 func (m *Model) foot() string {
 	switch {
 	case m.prompt != nil:
-		return bold + m.prompt.label + ": " + plain + safe(m.prompt.text) + invert + " " + plain + dim + "  Enter: go, Esc: cancel" + plain
+		head, text := m.prompt.label+": ", safe(m.prompt.text)
+		if over := ansi.StringWidth(head+text) + 2 - m.width; over > 0 { // what is typed is at its end
+			text = ansi.TruncateLeft(text, over+1, "…")
+		}
+		return bold + head + plain + text + invert + " " + plain + dim + "  Enter: go, Esc: cancel" + plain
 	case m.note != "":
 		return bold + fit(m.note, m.width, true) + plain
 	}
@@ -603,7 +604,7 @@ w            write the messages of the selected row to a capture file
 q            quit
 
 Rates are of the last 3 seconds; of files and with a filter, of the whole time.
-answered     share of the requests whose outcome is known
+replied      share of the requests whose outcome is known
 p50          half of the replies came within this time
 out ÷ in     bytes sent to this address, by bytes that came from it
 Conversations and messages of a live capture are those still in memory (--keep).`

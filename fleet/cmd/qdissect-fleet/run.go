@@ -33,7 +33,7 @@ are not done into a queue. Workers in this process, and those that join it, diss
 A unit that fails three times is named, and all others are done.
 
   qdissect-fleet run 'captures/**' --out out
-  qdissect-fleet run 'captures/**' --out out -o parquet --workers 4 -- --protocol a2s
+  qdissect-fleet run 'captures/**' --out out -o parquet --workers 4 -- --protocols a2s
   qdissect-fleet run 'captures/**' --out out --nats tls://queue:4222 --nkey run.nk
 
 Exit status: 0 done; 2 wrong usage, units that failed, damaged captures.`,
@@ -190,10 +190,7 @@ func (env environment) dissect(ctx context.Context, o work.Options) error {
 	text := fmt.Sprintf("%s dissected, %d done before", nettext.Count(res.Done, "unit"), res.Before)
 	text += nettext.Either(failed > 0, fmt.Sprintf(", %d failed", failed), "")
 	fmt.Fprintln(env.err, text)
-	if failed+troubled > 0 || res.Troubled {
-		return status(exitTrouble)
-	}
-	return nil
+	return nettext.Either(failed+troubled > 0 || res.Troubled, error(status(exitTrouble)), nil)
 }
 
 // progressEvery is how often a line says how far a run is.

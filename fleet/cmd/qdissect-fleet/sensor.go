@@ -82,7 +82,7 @@ gets those of a time.
 func hostName() string {
 	name, _ := os.Hostname()
 	name, _, _ = strings.Cut(strings.ToLower(name), ".")
-	return nettext.Either(!live.ValidName(name), "", name)
+	return nettext.Either(live.ValidName(name), name, "")
 }
 
 // connect connects to a server, and says when it is away.
@@ -162,7 +162,7 @@ the sum of all, and DIR/sensors/NAME.html, again every few seconds.
 	f := cmd.Flags()
 	f.StringVarP(&v.Dir, "output", "o", "", "the `FOLDER` of the pages")
 	f.IntVar(&every, "every", 5, "write the pages every `S` seconds, and sooner when there is news")
-	f.StringArrayVar(&home, "home", nil, "network or address of the servers that the pages are about; may be repeated (default: the hosts that reply)")
+	f.StringArrayVar(&home, "home", nil, "`NETWORK` or address of the servers that the pages are about; may be repeated (default: the hosts that reply)")
 	f.StringArrayVar(&v.Without, "without", nil, "leave out the sensor `NAME`; may be repeated")
 	to.Add(f, "nats")
 	return cmd
