@@ -860,7 +860,7 @@ func (a *Aggregate) Finding(f *dissect.FlowFinding) {
 	a.count()
 	k := keyOf(f.Dst.Addr(), 0)
 	large := f.Type == core.FragmentationNeeded
-	if e := a.clients.find(&k, k.hash()); e != nil && !large {
+	if e := a.clients.find(&k, k.hash()); e != nil && !large && f.Src.Addr() != f.Dst.Addr() { // of one host, the error is the server's
 		p := e.v.own(&a.pasts)
 		p.refused = addSaturated(p.refused, 1)
 	}

@@ -367,6 +367,9 @@ func TestVerdictsNeed(t *testing.T) {
 			}
 		})), "likely Forged flood at 198.51.100.10:27015: 2,000 p info requests in 10 s from 19:00:30 UTC on (200 per second, 41 times the usual) from 2,000 addresses. Nothing proves it, but 9.7 % come from addresses that do not exist and the addresses are spread evenly over the whole internet."},
 		{"a server asks itself, and returns challenges", both(evening(60), sent(600, 10, 30, func(i int, x *made) { x.from, x.port, x.proof = x.to, 27015, dissect.Proven })), "certain Greedy: 198.51.100.10 asks 198.51.100.10:27015 30 times"},
+		{"a client on the host of a closed server", sent(300, 0, 100, func(i int, x *made) {
+			x.from, x.to, x.silent, x.outcome = "127.0.0.1", "127.0.0.1", true, dissect.OutcomeRefused
+		}), "possible Greedy: 127.0.0.1 asks 127.0.0.1:27015 100 times per second"},
 		{"people of a private network", sent(1800, 0, 30, func(i int, x *made) { x.from, x.hops = fmt.Sprintf("192.168.1.%d", 1+i%40), 128 }), quiet},
 		{"one network, and nothing to compare with", sent(1800, 0, 30, func(i int, x *made) { x.from, x.hops = fmt.Sprintf("24.10.1.%d", 1+i%40), uint8(50+i%10) }), quiet},
 		{"the server is down in a flood", both(evening(60), flood(400, 40, dissect.Unreturned, nil), sent(400, 40, 40, func(i int, x *made) { x.from, x.silent, x.outcome = somebody(9000+i), true, dissect.OutcomeUnanswered }), sent(100, 0, 2, func(i int, x *made) {
