@@ -291,5 +291,8 @@ func (p *plan) unusual(sum *report.Summary, counters []byte) []byte {
 		o.Home, o.HomeBy = p.o.live.addresses(), "interface"
 	}
 	r := p.run.Counts.Stats.Report(o)
-	return nettext.Either(!r.Unusual(), nil, append(r.AppendText(nil, 1+bytes.Count(counters, []byte("\n"))), '\n'))
+	if !r.Unusual() {
+		return nil
+	}
+	return append(r.AppendText(nil, 1+bytes.Count(counters, []byte("\n"))), '\n')
 }

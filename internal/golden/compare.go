@@ -130,7 +130,10 @@ func (c *comparer) role(kind string) role {
 			return clock
 		}
 	}
-	return nettext.Either(c.talk != nil, talkRole(p), plain)
+	if c.talk != nil {
+		return talkRole(p)
+	}
+	return plain
 }
 
 // compare returns the differences between a and b. They are borrowed until the next call.

@@ -89,9 +89,8 @@ func (r *reporting) floods() {
 		}
 		v.Text = fmt.Sprintf("%s at %s: %s %s in %s (%s%s)%s. %s", title, where, number(nearest(ev.requests)), r.whatOf(ev),
 			in, rate, times(ev), who, why+either(net != "", "", r.meanwhile(ev)))
-		if ev.nature == unreturning && strings.Contains(v.Text, " of all requests meanwhile.") {
-			v.Advice = strings.TrimSuffix(v.Advice, ".") + "; if it is a limit that leaves the others without a reply, a lower one keeps more players out."
-		}
+		lower := strings.TrimSuffix(v.Advice, ".") + "; if it is a limit that leaves the others without a reply, a lower one keeps more players out."
+		v.Advice = either(ev.nature == unreturning && strings.Contains(v.Text, " of all requests meanwhile."), lower, v.Advice)
 		r.say(v)
 	}
 }
