@@ -44,11 +44,10 @@ func become(name string) error {
 		return nil
 	}
 	u, err := user.Lookup(name)
-	if id, no := user.LookupId(name); err != nil && no == nil {
-		u, err = id, nil
-	}
 	if err != nil {
-		return err
+		if u, _ = user.LookupId(name); u == nil { // its error is about the number
+			return err
+		}
 	}
 	list, err := u.GroupIds()
 	if err != nil {

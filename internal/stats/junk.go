@@ -50,12 +50,7 @@ const leastPorts = maxStrays / 2
 
 // manyPorts says that a host gets junk at so many ports that none of them has much.
 func (r *reporting) manyPorts() {
-	var silent []*entry[stray]
-	for e := range each(r.a.strays.entries) {
-		if e.v.out == 0 {
-			silent = append(silent, e)
-		}
-	}
+	silent := slices.DeleteFunc(pointers(r.a.strays.entries), func(e *entry[stray]) bool { return e.v.out > 0 })
 	host, of := oneHost(netip.Prefix{}, silent), func(m *moment) uint64 { return m.unknown }
 	if len(silent) < leastPorts || !host.IsValid() || uint64(len(silent)) < 9*r.a.aside { // who asks elsewhere gets replies at many ports
 		return

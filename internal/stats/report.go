@@ -150,11 +150,7 @@ func (r *reporting) pickClients() {
 
 // pickServers picks the servers of which something may be said: the busiest, and those with enough requests for a verdict. The totals count all.
 func (r *reporting) pickServers() {
-	for i := range r.a.servers.entries {
-		if e := &r.a.servers.entries[i]; e.v.protocol != 0 {
-			r.servers = append(r.servers, e)
-		}
-	}
+	r.servers = slices.DeleteFunc(pointers(r.a.servers.entries), func(e *entry[server]) bool { return e.v.protocol == 0 })
 	r.a.totals.Servers = uint64(len(r.servers))
 	slices.SortFunc(r.servers, func(a, b *entry[server]) int {
 		return cmp.Or(cmp.Compare(b.v.requests, a.v.requests), a.compare(&b.key))

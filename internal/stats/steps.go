@@ -79,7 +79,10 @@ func surgesAbove(counts []float64, seconds, calm float64) (list []surge, rest []
 		i, j := hottest(left, usual, seconds)
 		// If more than half is hot, what is usual is hot as well. The lowest of few buckets are low by accident, and a hole in a capture is
 		// no calm.
-		low := cmp.Or(quantileOf(left, explained, min(max(0.1, 10/float64(len(left))), 0.2)), quantileOf(left, explained, 0.2))
+		low := quantileOf(left, explained, min(max(0.1, 10/float64(len(left))), 0.2))
+		if low == 0 {
+			low = quantileOf(left, explained, 0.2)
+		}
 		if !sharp && (i == j && low < usual || eventFactor*low < usual) {
 			if a, b := hottest(left, low, seconds); a < b && steep(left, a, b, low) {
 				usual, i, j = low, a, b
