@@ -590,7 +590,7 @@ func (r *reporting) began(g *group) bool {
 	came := nettext.Each(g.clients, func(c *entry[client]) int64 { return c.v.first })
 	slices.Sort(came)
 	first, most := came[len(came)/20], came[len(came)-1-len(came)/20]
-	return 10*(most-first) <= g.to-g.from && first-r.a.first > 3*(most-first)
+	return 10*(most-first) <= g.to-g.from && first-r.a.first > 3*max(most-first, int64(time.Second))
 }
 
 // accepted reports whether a server accepted challenges of all that it gave before the capture, or does not check them.

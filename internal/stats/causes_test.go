@@ -790,15 +790,6 @@ var filmCauses = []filmCause{
 			})
 		},
 		near: func(f *film) { f.answered(60, filmServer) }, nearIs: "works", says: "NAT had forgotten"},
-	{id: "client_gone", // before the challenge came
-		has: func(f *film) {
-			polls(10, func(i int, at float64, from netip.AddrPort) {
-				f.udp(at, from, filmServer, askInfo)
-				f.udp(at+.06, filmServer, from, challenge(7))
-				f.icmp(at+.061, from.Addr(), 3, 3, 0, filmServer, from, challenge(7))
-			})
-		},
-		near: func(f *film) { f.answered(60, filmServer) }, nearIs: "works", says: "closed its socket", not: "older than challenges"},
 	{id: "only_private", server: "192.168.1.10:27015",
 		has: func(f *film) {
 			polls(20, func(i int, at float64, from netip.AddrPort) {
@@ -953,6 +944,18 @@ var filmCauses = []filmCause{
 			f.packets = slices.DeleteFunc(f.packets, func(filmed) bool { return !lost(0, 0) })
 		},
 		near: func(f *film) { f.dozen(1, lossy(.35)) }, nearIs: "loss", says: "2[0-9] of [78][0-9] replies of .* answer requests that are not in the capture", not: "firewall"},
+	{id: "client_gone", // before the challenge came
+		has: func(f *film) {
+			polls(10, func(i int, at float64, from netip.AddrPort) {
+				f.udp(at, from, filmServer, askInfo)
+				f.udp(at+.06, filmServer, from, challenge(7))
+				f.icmp(at+.061, from.Addr(), 3, 3, 0, filmServer, from, challenge(7))
+			})
+		},
+		near: func(f *film) { f.answered(60, filmServer) }, nearIs: "works", says: "closed its socket", not: "older than challenges"},
+	{id: "other_address", // between the translation of what comes and that of what goes
+		has:  func(f *film) { f.replied(20, askInfo, .001, filmServer, filmPrivate, infoReply("Old town")) },
+		near: func(f *film) { f.answered(20, filmServer) }, nearIs: "works", says: "another address, 192.168.1.10 .private: all is well if a router translates"},
 }
 
 // misled adds five clients, each with requests from ports and replies to others; a negative one is not in the capture.

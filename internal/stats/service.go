@@ -1052,7 +1052,10 @@ func (x comparison) ignored(c *client) bool {
 
 // asks returns what a client asked for.
 func (c *client) asks() []kindCount {
-	return either(c.single(), []kindCount{{c.kind, 1}}, c.kinds[:])
+	if c.single() {
+		return []kindCount{{c.kind, 1}}
+	}
+	return c.kinds[:]
 }
 
 // calm counts what came to a server outside of events, and while nobody asked it too often, from when on and until when.
@@ -1137,7 +1140,7 @@ func (r *reporting) unwellAt(e *entry[server], o *Outcome, n uint64, when string
 	does := either(o.Unanswered+o.Refused+good < n, "answers", "replies to") // it does more often, but late, in part, or with a challenge
 	return Verdict{
 		Kind: Unwell, Server: r.address(e), Sources: sources, Evidence: evidence, Advice: either(tcp, overTCP.Replace(parts[0].advice), parts[0].advice),
-		Text: fmt.Sprintf("Not answered: %s%s %s %s of %s%s: %s.", r.address(e), r.named(v), does, either(good+o.Late == 0, "none", "only "+percent(float64(good)/float64(n))), count(n, "request", "requests"), when, strings.Join(texts, ", ")),
+		Text: fmt.Sprintf("Not answered: %s%s %s %s of %s%s: %s.", r.address(e), r.named(v), does, either(good+o.Late+o.Partial == 0, "none", "only "+percent(float64(good)/float64(n))), count(n, "request", "requests"), when, strings.Join(texts, ", ")),
 	}
 }
 
