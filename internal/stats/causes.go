@@ -95,12 +95,7 @@ func (p *proof) with(x *facts, what string, m *mark) *proof {
 	if p == nil {
 		return nil
 	}
-	e := Fact{What: what, Count: m.n, Frames: []uint64{}}
-	for _, f := range m.frames {
-		if f != 0 {
-			e.Frames = append(e.Frames, f)
-		}
-	}
+	e := Fact{What: what, Count: m.n, Frames: slices.DeleteFunc(slices.Clone(m.frames[:]), func(f uint64) bool { return f == 0 })}
 	if files := x.o.Made.Files; len(files) > 1 && int(m.input) < len(files) {
 		e.File = files[m.input].Name
 	}

@@ -234,13 +234,8 @@ func (l *looks) madeUp() bool {
 }
 
 // asking returns clients that asked the server of an event only while it lasted, and proved nothing.
-func (r *reporting) asking(ev *event) (list []*entry[client]) {
-	for i := range r.a.clients.entries {
-		if c := &r.a.clients.entries[i]; c.v.requests > 0 && c.v.proven == 0 && ev.lasted(&c.v) && c.v.asked(ev.server.sum) {
-			list = append(list, c)
-		}
-	}
-	return list
+func (r *reporting) asking(ev *event) []*entry[client] {
+	return r.a.clientsOf(ev.server, func(c *client) bool { return c.requests > 0 && c.proven == 0 && ev.lasted(c) })
 }
 
 // leastAsking is how many clients tell something of an event.

@@ -46,7 +46,7 @@ func (r *reporting) drops() {
 			continue
 		}
 		undue, _ := r.undue(e)
-		if other := float64(r.mute(e, busyShare)+undue) + lostOf(v.outages()); other >= wellShare*float64(sumCells(all).unanswered) {
+		if other := float64(r.mute(e, busyShare)+undue) + lostOf(v.outages(r.events)); other >= wellShare*float64(sumCells(all).unanswered) {
 			continue // it loses them at any load
 		}
 		first, last := r.dropping(v, end)

@@ -371,11 +371,8 @@ func (r *reporting) listed() (list []*entry[server]) {
 func (r *reporting) listClients() {
 	r.Clients = append(r.Clients, nettext.Each(r.clients[:min(len(r.clients), r.o.Rows)], r.client)...)
 	for i := range r.victims {
-		for _, c := range r.victims[i].clients {
-			if len(r.Victims) < mostVictims {
-				r.Victims = append(r.Victims, r.client(c))
-			}
-		}
+		list := r.victims[i].clients
+		r.Victims = append(r.Victims, nettext.Each(list[:min(len(list), mostVictims-len(r.Victims))], r.client)...)
 	}
 	slices.SortStableFunc(r.Victims, func(a, b Client) int { return cmp.Compare(b.BytesOut, a.BytesOut) })
 }

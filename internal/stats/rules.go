@@ -241,13 +241,8 @@ func PlaceOf(list []Remedy, own []netip.Prefix) Place {
 }
 
 // of returns the servers of a family.
-func (m *Remedy) of(v6 bool) (list []netip.AddrPort) {
-	for _, s := range m.Servers {
-		if s.Addr().Is6() == v6 {
-			list = append(list, s)
-		}
-	}
-	return list
+func (m *Remedy) of(v6 bool) []netip.AddrPort {
+	return slices.DeleteFunc(slices.Clone(m.Servers), func(s netip.AddrPort) bool { return s.Addr().Is6() != v6 })
 }
 
 // NFT returns a table for nft -f that replaces itself when it is loaded again. A dry run only counts.

@@ -114,13 +114,19 @@ const leastJudged = 5
 const accident = 1e-4
 
 // leastReal returns the number of requests of the smallest silence that is no accident. What counts is the share that the server answers outside of that silence
-// and of all larger ones, where enough requests for each must have come, since a limit of replies answers one now and then.
-func (s *server) leastReal(list []silence) float64 {
+// and of all larger ones, and of events at other times, where enough requests for each must have come, since a limit of replies answers one now and then.
+func (s *server) leastReal(list []silence, events []event) float64 {
 	list = slices.SortedFunc(slices.Values(list), func(a, b silence) int { return cmp.Compare(b.requests, a.requests) })
 	least, others := math.Inf(1), float64(s.requests)
 	for k, o := range list {
 		others -= o.requests
-		answered := float64(less(s.replies, s.unasked)) / max(others, 1)
+		calm := others
+		for _, ev := range events {
+			if &ev.server.v == s && overlap(ev.from-shortest, ev.to+shortest, o.from, o.to) == 0 {
+				calm -= s.times().within(ev.from, ev.to, func(p *pulse) uint64 { return uint64(less(p.asked, p.replied)) })
+			}
+		}
+		answered := float64(less(s.replies, s.unasked)) / max(calm, 1)
 		if enough := k == 0 || others >= float64(leastJudged*(k+1)); enough && o.requests*math.Log1p(-min(answered, 0.999)) < math.Log(accident/float64(s.requests)) {
 			least = o.requests
 		}
@@ -129,15 +135,15 @@ func (s *server) leastReal(list []silence) float64 {
 }
 
 // outages returns the silences of a server that are no accident. Those of fewer requests than a server is judged by have to come as often.
-func (s *server) outages() []silence {
+func (s *server) outages(events []event) []silence {
 	few := func(o silence) bool { return o.requests < leastJudged }
 	list := slices.DeleteFunc(silences(s.times(), s.first, s.last), func(o silence) bool {
 		return o.brief() && (!o.began || !o.ends || o.about || o.to-o.from < briefest) || few(o) && o.askedLast-o.asked < shortest
 	})
-	least := s.leastReal(list)
+	least := s.leastReal(list, events)
 	if again := slices.DeleteFunc(slices.Clone(list), func(o silence) bool { return o.requests < least || !few(o) }); len(again) < leastJudged {
 		list = slices.DeleteFunc(list, few)
-		least = s.leastReal(list)
+		least = s.leastReal(list, events)
 	}
 	list = slices.DeleteFunc(list, func(o silence) bool { return o.requests < least })
 	long := slices.DeleteFunc(slices.Clone(list), func(o silence) bool { return o.brief() })
@@ -180,7 +186,7 @@ func (r *reporting) down() {
 		if lost == 0 {
 			continue
 		}
-		outages := v.outages()
+		outages := v.outages(r.events)
 		if o, all := v.lossy(outages); o.Unanswered > 0 {
 			from, to := outages[0].from, outages[len(outages)-1].to
 			when := " from " + r.clock(from) + " to " + r.clock(to)
@@ -243,7 +249,7 @@ func (r *reporting) blackedOut() {
 			network = netip.PrefixFrom(r.host(nets[net][0].addr()), net.Bits()).Masked().String()
 			name = either(net.IsSingleIP(), " of the host "+strings.TrimSuffix(network, fmt.Sprint("/", net.Bits())), " of "+network)
 		}
-		for _, s := range all.outages() {
+		for _, s := range all.outages(nil) {
 			asked := nettext.Each(slices.DeleteFunc(slices.Clone(nets[net]), func(e *entry[server]) bool { return e.v.times().within(s.from, s.to, vain) < 0.5 }), r.address)
 			n := uint64(len(asked))
 			if n < leastJudged || s.brief() || !s.began || s.requests < leastWell || s.requests > 1.1*float64(missed)+2 || r.o.whole || r.o.OneSided || r.a.cuts > 0 ||
@@ -521,7 +527,7 @@ func (r *reporting) unwell() {
 		}
 		out := uint64(0)
 		if down {
-			out = uint64(lostOf(v.outages()))
+			out = uint64(lostOf(v.outages(r.events)))
 			o.Refused = min(o.Refused, less(o.Refused+o.Unanswered, out))
 			o.Unanswered = less(o.Unanswered, out)
 			n = o.replied() + o.Refused + o.Unanswered
@@ -1031,7 +1037,7 @@ func (r *reporting) comparison(c *client, e *server, silent []*entry[client], ch
 		good := uint64(all.good) - min(own, c.replies, uint64(all.good)) // these may be of the client
 		share := float64(good) / float64(max(others, 1))
 		if others >= leastIgnored && (!chance && share >= wellShare ||
-			chance && c.replies == 0 && share > kindShare && math.Pow(1-share, float64(own)-totalOf(e.outages(), away)) < accident) {
+			chance && c.replies == 0 && share > kindShare && math.Pow(1-share, float64(own)-totalOf(e.outages(r.events), away)) < accident) {
 			x.own, x.others, x.good = x.own+own, x.others+others, x.good+min(good, others)
 		}
 	}

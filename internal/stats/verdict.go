@@ -202,13 +202,8 @@ func (r *reporting) mayAsk(c *client, least float64) (list []*entry[server]) {
 }
 
 // serversOf returns the addresses of the servers that a client asked, as far as they are known; more if their hashes share bits.
-func (r *reporting) serversOf(c *client) (list []string) {
-	for _, e := range r.servers {
-		if c.asked(e.sum) && e.v.requests > 0 {
-			list = append(list, r.address(e))
-		}
-	}
-	return list
+func (r *reporting) serversOf(c *client) []string {
+	return nettext.Each(slices.DeleteFunc(slices.Clone(r.servers), func(e *entry[server]) bool { return !c.asked(e.sum) || e.v.requests == 0 }), r.address)
 }
 
 // list joins the first of several texts.
