@@ -303,10 +303,7 @@ func unknownField(p *dissect.Protocol, name string, catalogs []*catalog) string 
 		return name + " is a message: use message == " + name
 	}
 	why := "unknown field " + nettext.Quote(full)
-	var names []string
-	for _, c := range catalogs {
-		names = append(names, c.paths...)
-	}
+	names := slices.Concat(nettext.Each(catalogs, func(c *catalog) []string { return c.paths })...)
 	near := nettext.Closest(name, names)
 	if near == "" { // the last key, in another object
 		last := name[strings.LastIndexByte(name, '.')+1:]

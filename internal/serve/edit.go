@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/internal/core"
@@ -166,13 +165,7 @@ func isNumber(k dissect.Kind, value string, want uint32) bool {
 
 // mangle returns a session id as servers return it that treat it as UTF-8. Invalid
 // bytes become the replacement character.
-func mangle(id string) string {
-	var b []byte
-	for _, r := range id {
-		b = utf8.AppendRune(b, r)
-	}
-	return string(b)
-}
+func mangle(id string) string { return string([]rune(id)) }
 
 // A fill holds the values to insert into a reply.
 type fill struct {

@@ -813,9 +813,8 @@ func (a *Aggregate) endCopies(counted bool) {
 	for m := range each(a.moments.buckets) {
 		count(&m.bytesIn, &m.bytesOut, &m.spare)
 	}
-	for i := range a.servers.entries {
-		v := &a.servers.entries[i].v
-		count(&v.bytesIn, &v.bytesOut, &v.spare)
+	for e := range each(a.servers.entries) {
+		count(&e.v.bytesIn, &e.v.bytesOut, &e.v.spare)
 	}
 	for i := range a.clients.entries {
 		if v := &a.clients.entries[i].v; !v.single() {

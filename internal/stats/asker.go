@@ -69,12 +69,7 @@ func (c *client) gains() bool { return c.bytesOut >= leastFactor*c.bytesIn }
 
 // kindsOf returns how many requests of a kind it sent.
 func (c *past) kindsOf(kind uint16) uint64 {
-	for _, k := range c.kinds {
-		if k.kind == kind {
-			return uint64(k.n)
-		}
-	}
-	return 0
+	return uint64(cmp.Or(first(c.kinds[:], func(k kindCount) bool { return k.kind == kind }), new(kindCount)).n)
 }
 
 // findVictims finds the victims of reflections, where servers are and where the victims are.
@@ -634,15 +629,10 @@ func (g *group) proof(alike, fast, tcp, oneSided bool) string {
 
 // alikeClients reports whether clients ask for the same at the same pace.
 func alikeClients(list []*entry[client]) bool {
-	var counts []float64
-	for _, c := range list {
-		if c.v.favourite() != list[0].v.favourite() {
-			return false
-		}
-		counts = append(counts, float64(c.v.requests))
-	}
+	counts := nettext.Each(list, func(c *entry[client]) float64 { return float64(c.v.requests) })
 	slices.Sort(counts)
-	return counts[len(counts)*9/10] < 1.5*counts[len(counts)/10]
+	other := func(c *entry[client]) bool { return c.v.favourite() != list[0].v.favourite() }
+	return !slices.ContainsFunc(list, other) && counts[len(counts)*9/10] < 1.5*counts[len(counts)/10]
 }
 
 // What makes a scanner: so many servers, and so many requests without a reply.
@@ -712,8 +702,8 @@ func (r *reporting) manyScanners(all []*entry[client]) {
 	}
 	r.say(Verdict{
 		Kind: Scanner, Certainty: Likely, Sources: sources, From: instant(sum.from), To: instant(sum.to),
-		Text: fmt.Sprintf("Scanners: %s addresses, such as %s, ask %s %s each: %s requests in %s (%s per second), with %s.",
-			number(uint64(len(all))), sources[0], about(servers), what, number(sum.requests), r.span(sum.from, sum.to), rounded(sum.rate()), count(replies, "reply", "replies")),
+		Text: fmt.Sprintf("Scanners%s: %s addresses, such as %s, ask %s %s each: %s requests in %s (%s per second), with %s.",
+			either(4*replies >= sum.requests, " or server browsers", ""), number(uint64(len(all))), sources[0], about(servers), what, number(sum.requests), r.span(sum.from, sum.to), rounded(sum.rate()), count(replies, "reply", "replies")),
 		Advice:   "They do no harm at this rate: those who look for servers do the same; block the addresses if they are unwanted.",
 		Evidence: Evidence{{"scanners", float64(len(all))}, {"servers", float64(servers)}, {"requests", float64(sum.requests)}, {"replies", float64(replies)}, {"seconds", round(sum.seconds(), 1)}},
 	})

@@ -316,26 +316,34 @@ func (e *event) complete() {
 // usual those that came without a proof at other times: who asks all the time sent these. Who asks only in a shorter one of the
 // list, or sent more than this one has, is of that one.
 func (r *reporting) sourcesOf(ev *event, list []event, all, usual float64) float64 {
-	again, theirs, meanwhile, known := 0.0, 0.0, 0.0, 0.0
-	for e := range each(r.a.clients.entries) {
+	var again, theirs, meanwhile, known [2]float64 // of all, and of those who ask as often at other times
+	often := 0.0                                   // requests of these
+	for _, e := range r.a.clientsOf(ev.server, func(c *client) bool { return c.requests >= 2 && c.proven == 0 && c.first < ev.to && c.last >= ev.from }) {
 		c := &e.v
-		if c.requests < 2 || c.proven > 0 || !c.asked(ev.server.sum) || c.first >= ev.to || c.last < ev.from || r.isVictim(e) {
-			continue
-		}
-		if slices.ContainsFunc(list, func(o event) bool {
+		if r.isVictim(e) || slices.ContainsFunc(list, func(o event) bool {
 			return (o.to-o.from < ev.to-ev.from || float64(c.requests) > 1.25*ev.requests*float64(c.distinctServers())) && o.lasted(c)
 		}) {
 			continue
 		}
-		if n := c.within(ev.from, ev.to); n >= 2 {
-			again, theirs, meanwhile = again+1, theirs+float64(c.requests)/float64(max(c.distinctServers(), 1)), meanwhile+n
-		} else {
-			known++
+		n, own := c.within(ev.from, ev.to), float64(c.requests)/float64(max(c.distinctServers(), 1))
+		in := float64(overlap(c.first, c.last+1, ev.from, ev.to))
+		out := float64(c.last+1-c.first) - in
+		calm := out > in && 2*(own-n)*in > (n-1)*out
+		often += either(calm, own, 0)
+		for i := range either(calm, 2, 1) {
+			if n < 2 {
+				known[i]++
+			} else {
+				again[i], theirs[i], meanwhile[i] = again[i]+1, theirs[i]+own, meanwhile[i]+n
+			}
 		}
 	}
-	n := again * max(all/theirs, 1) // others are as they are
-	if sure := max(theirs-usual, 0); ev.nature == unreturning && r.a.clients.gone == 0 || sure < mostOf*all || mostOf*theirs > all {
-		n = again + max(min(max(ev.sources-again, known), ev.requests*(1-min(sure, meanwhile)/all)), 0)
+	if often <= 1.1*usual && theirs[0]-theirs[1] >= 0.9*ev.requests { // the others made it
+		again[0], theirs[0], meanwhile[0], known[0], usual = again[0]-again[1], theirs[0]-theirs[1], meanwhile[0]-meanwhile[1], known[0]-known[1], less(usual, often)
+	}
+	n := again[0] * max(all/theirs[0], 1) // others are as they are
+	if sure := max(theirs[0]-usual, 0); ev.nature == unreturning && r.a.clients.gone == 0 || sure < mostOf*all || mostOf*theirs[0] > all {
+		n = again[0] + max(min(max(ev.sources-again[0], known[0]), ev.requests*(1-min(sure, meanwhile[0])/all)), 0)
 	}
 	return min(n, ev.requests, float64(ev.server.v.sources().Count))
 }
@@ -542,12 +550,7 @@ func (r *reporting) joined(list []event) (all []event) {
 
 // kindOf returns the number of requests of a kind.
 func (s *server) kindOf(kind int) uint32 {
-	for i := range s.kinds {
-		if int(s.kinds[i].kind) == kind+1 {
-			return s.kinds[i].requests
-		}
-	}
-	return 0
+	return cmp.Or(first(s.kinds[:], func(k asked) bool { return int(k.kind) == kind+1 }), new(asked)).requests
 }
 
 // like reports whether two events are of one kind, at the same time, and about as large.

@@ -107,15 +107,16 @@ func (a *Aggregate) deaf(e *entry[server]) map[netip.Prefix]*unheard {
 }
 
 // unheardIn returns how many requests to a server came in a time from networks of which nobody gets a reply while others do: that these got none then
-// says nothing. Requests count twice, since those of a client may come at once.
-func (a *Aggregate) unheardIn(e *entry[server], from, to int64) (n float64) {
+// says nothing, nor do those from ports that no program uses, which firewalls drop, between replies to others. Requests count twice, since those of a client may
+// come at once.
+func (a *Aggregate) unheardIn(e *entry[server], s *silence) (n float64) {
 	nets := a.deaf(e)
 	maps.DeleteFunc(nets, func(_ netip.Prefix, u *unheard) bool {
 		return u == nil || u.requests < leastIgnored || !e.v.repliedIn(u.first, u.last)
 	})
 	for i := range a.clients.entries {
-		if c := &a.clients.entries[i]; nets[netOf(c.addr(), 64)] != nil && c.v.asked(e.sum) {
-			n += c.v.during(from, to)
+		if c := &a.clients.entries[i]; (nets[netOf(c.addr(), 64)] != nil || s.ends && c.v.replies == 0 && c.v.most < lowPorts) && c.v.asked(e.sum) {
+			n += c.v.during(s.from, s.to)
 		}
 	}
 	return 2 * n

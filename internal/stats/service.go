@@ -151,15 +151,21 @@ func (s *server) outages(events []event) []silence {
 }
 
 // lossy returns what became of the requests from the first of many outages to the last, if of those between them an eighth has no reply either: then packets
-// get lost, and it is by chance that none had one for a while.
+// get lost, and it is by chance that none had one for a while. So it is, however few they are, where buckets are wide and all lose as much, but for chance.
 func (s *server) lossy(list []silence) (o Outcome, all uint64) {
-	if len(list) < leastJudged {
+	if len(list) < 2 {
 		return o, 0
 	}
 	from, to, out := list[0].from, list[len(list)-1].to, lostOf(list)
-	asked := s.askedIn(from, to)
-	lost := s.times().within(from, to, func(p *pulse) uint64 { return uint64(either(p.replied > 0, p.lost, p.asked)) })
-	if between := asked - out; between < leastWell || lost-out < max(between/8, float64(2*len(list))) { // the ends of outages are estimates
+	lostIn := func(p *pulse) uint64 { return uint64(either(p.replied > 0, p.lost, p.asked)) }
+	asked, lost, n, off := s.askedIn(from, to), s.times().within(from, to, lostIn), 0.0, 0.0
+	s.times().in(func(first, last int64, p *pulse) {
+		if mean := lost / asked * float64(p.asked); mean > 0 && first >= from && last <= to {
+			n, off = n+1, off+math.Pow(float64(lostIn(p))-mean, 2)/(mean*(1-lost/asked))
+		}
+	})
+	alike := list[0].about && n >= leastWell && off < 1.5*n
+	if between := asked - out; !alike && (len(list) < leastJudged || between < leastWell || lost-out < max(between/8, float64(2*len(list)))) { // the ends of outages are estimates
 		return o, 0
 	}
 	return Outcome{Answered: nearest(asked - lost), Unanswered: nearest(lost)}, nearest(asked)
@@ -204,7 +210,7 @@ func (r *reporting) down() {
 					only += float64(k.bad)
 				}
 			}
-			if (!s.brief() || s.restarts()) && !r.inEvent(e, &s) && s.requests <= 1.1*float64(lost)+2 && due*s.requests-only-r.a.unheardIn(e, s.from, s.to) >= min(s.requests, leastJudged) {
+			if (!s.brief() || s.restarts()) && !r.inEvent(e, &s) && s.requests <= 1.1*float64(lost)+2 && due*s.requests-only-r.a.unheardIn(e, &s) >= min(s.requests, leastJudged) {
 				r.sayDown(e, &s)
 			}
 		}
@@ -507,6 +513,10 @@ func (r *reporting) unwell() {
 			continue
 		}
 		good, n, o := r.well(e)
+		if r.has(e, Errors) { // what comes back is told: who closed its socket cannot return a challenge
+			back := min(o.ChallengeOnly, cmp.Or(v.heard, new(heard)).bounced)
+			o.ChallengeOnly, n = o.ChallengeOnly-back, n-back
+		}
 		from, to, when, down := v.first, v.last, "", r.has(e, ServerDown)
 		if r.has(e, ForgedFlood, CrowdOrForged, GreedyClients) || slices.ContainsFunc(r.events, func(ev event) bool { return ev.server == e && ev.carpet }) { // what is lost meanwhile is their doing
 			var c cell

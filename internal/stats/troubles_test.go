@@ -237,6 +237,40 @@ func TestTroubles(t *testing.T) {
 		}, "Trouble with a master", "It sent 8 heartbeats to the master 203.0.113.5:27010, the last at 22:13:48 UTC", ""},
 		{"a scan of ports", scan(1), "asks about 400 ports of 198.51.100.20:", "", "400 servers"},
 		{"a scan of servers", scan(100), "asks about 3?[0-9]+ servers:", "", "ports of"},
+		{"packets get lost for two hours of a day", func(f *film) {
+			heard, reply := lossy(.35), map[bool]string{true: infoReply("Old town")}
+			for i := range 28800 {
+				at, from := float64(i/20*60+i*i%20*3), askers(i%20)
+				if well := at < 36000 || at >= 43200; well || heard(i, at) {
+					f.visit(at, from, filmServer, 7, reply[well || heard(i, at)])
+				} else {
+					f.udp(at, from, filmServer, askInfo)
+				}
+			}
+		}, "^Not answered: .* replies to only 6[4-7] % of [0-9,]+ requests from 08:1", "replies to only 6[4-7] % of [0-9,]+ requests from 08:1", "Down"},
+		{"a firewall drops requests from low ports", func(f *film) {
+			for i := range 130 {
+				if f.visit(float64(i)*10, askers(i%6), filmServer, 7, infoReply("Old town")); i < 10 {
+					f.udp(602+float64(i)*.7, netip.AddrPortFrom(forged(i).Addr(), 53), filmServer, askInfo)
+				}
+			}
+		}, "", "nothing in the capture stands in the way", "Down"},
+		{"clients close their socket before the challenge comes", func(f *film) {
+			f.challenged(60, filmServer, func(int) string { return infoReply("Old town") })
+			for i := range 40 {
+				f.udp(float64(i)/2+.2, forged(i), filmServer, askInfo)
+				f.udp(float64(i)/2+.201, filmServer, forged(i), challenge(7))
+				f.icmp(float64(i)/2+.25, forged(i).Addr(), 3, 3, 0, filmServer, forged(i), challenge(7))
+			}
+			f.goesOn(100)
+		}, "^Replies come back: .* 40 of 160 replies [^\n]*\n$", "said 40 times", "Not answered"},
+		{"a flood of fifty beside those who always ask", func(f *film) {
+			f.people(func(int, float64) bool { return true })
+			for i := range 10000 {
+				f.udp(40+float64(i)/500, forged(i%50), filmServer, askInfo)
+				f.udp(40.001+float64(i)/500, filmServer, forged(i%50), infoReply("Old town"))
+			}
+		}, "from 50 addresses", "from 50 addresses", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			f := &film{t: t}

@@ -41,7 +41,7 @@ const mostVerdicts = 50
 
 // judge adds the verdicts.
 func (r *reporting) judge() {
-	for _, rule := range []func(){r.sayCarpets, r.junk, r.fragments, r.blackedOut, r.down, r.drops, r.floods, r.reflected, r.tooOften, r.growths, r.longLost, r.ignored, r.unarrived, r.unwell, r.unconnected, r.slow, r.scanners, r.bounced, r.errors} {
+	for _, rule := range []func(){r.sayCarpets, r.junk, r.fragments, r.blackedOut, r.down, r.drops, r.floods, r.reflected, r.tooOften, r.growths, r.longLost, r.bounced, r.ignored, r.unarrived, r.unwell, r.unconnected, r.slow, r.scanners, r.errors} {
 		rule()
 	}
 	if r.few = true; r.o.whole {
