@@ -361,7 +361,16 @@ func (r *reporting) eventsOf(e *entry[server], q *kindSeries, x *rates) (list []
 	of := either(q.asks(), unreturning, unasked)
 	// If the server is down, those who else would prove themselves cannot: a flood is more than these.
 	proving := sumsOf(x.by[vouched], x.by[proven])
-	least := (eventFactor - 1) * quantileOf(proving, nil, 0.8)
+	people := slices.Clone(proving) // without those who ask too often
+	if len(open) > 0 && slices.Max(open) >= eventLeast*seconds {
+		for _, c := range r.a.clientsOf(e, func(c *client) bool { return c.proven >= leastOften }) {
+			for i := range people {
+				from := (x.start + int64(i)) * x.width
+				people[i] = less(people[i], max(c.v.within(from, from+x.width)-programOften*seconds, 0))
+			}
+		}
+	}
+	least := (eventFactor - 1) * quantileOf(people, nil, 0.8)
 	natures := [...]struct {
 		nature      nature
 		counts      []float64
@@ -373,12 +382,7 @@ func (r *reporting) eventsOf(e *entry[server], q *kindSeries, x *rates) (list []
 		all := slices.Clone(found)
 		each[i] = slices.DeleteFunc(found, func(s surge) bool { // of a crowd, a part never returns, and those to whom the server does not reply cannot
 			returned, silent := x.during(proving, &s, all), x.during(x.out, &s, all) < unheardPart*x.during(x.in, &s, all)
-			if i > 0 && silent { // those who ask too often are no crowd
-				from, to := x.time(r, s.from), x.time(r, s.to)
-				most := programOften*float64(to-from)/1e9 + leastErrors
-				returned -= totalOf(r.a.clientsOf(e, func(c *client) bool { return c.proven > 0 }), func(c *entry[client]) float64 { return max(c.v.within(from, to)-most, 0) })
-			}
-			crowd := i > 0 && silent && returned > max(x.during(lost, &s, all)/crowdPart, unheardPart*s.excess())
+			crowd := i > 0 && silent && x.during(people, &s, all) > max(x.during(lost, &s, all)/crowdPart, unheardPart*s.excess())
 			last := s.to-s.from <= 2 && x.width == int64(time.Second) && s.to > float64(len(lost)-1) // they may return the challenge later
 			return s.level < c.least || crowd || i == 0 && (s.excess() < crowdPart*returned || last && s.excess() < either(len(lost) <= 2, 2*totalOf(sumsOf(proving, open), func(n float64) float64 { return n }), meanOf(proving))) || i > 0 && x.steady(r, c.counts, &s, all)
 		})
