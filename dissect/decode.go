@@ -109,18 +109,19 @@ func (w *place) awaited(topics Topic, id uint64) bool {
 //
 // The error is an *[Error]. It says where reading failed, or else where the message is
 // shorter or longer than its own structure says, such as a list that ends before its
-// announced count. The message then holds what was read.
+// announced count, or else that none begins as the payload does. The message then
+// holds what was read.
 func Parse(p *Protocol, payload []byte) (Message, []Finding, error) {
 	var r Reader
 	var m Message
 	core.Reset(&r, bytes.Clone(payload), 0, false)
 	p.New().Decode(&r, &m)
-	if err := core.Err(&r); err != nil {
-		core.Conclude(&r, p.Catalog.Catalog)
-		return m, core.Findings(&r), err
-	}
+	err := core.Err(&r)
 	core.Conclude(&r, p.Catalog.Catalog)
 	findings := core.Findings(&r)
+	if err != nil {
+		return m, findings, err
+	}
 	for i := range findings {
 		f := &findings[i]
 		if !f.Type.Length {
@@ -134,6 +135,9 @@ func Parse(p *Protocol, payload []byte) (Message, []Finding, error) {
 			}
 		}
 		return m, findings, e
+	}
+	if p.Detect(head(payload)) == No {
+		return m, findings, &Error{Have: -1, Text: p.Name + ": no message begins like this"}
 	}
 	return m, findings, nil
 }

@@ -78,13 +78,12 @@ func inner(name, doc string, special object) object {
 
 // members describes an object with those of keys that it may have in these lines. Keys of objects within a line name no lines.
 func members(keys []envelope.Key, in envelope.Lines, doc string, special object, required ...string) object {
-	for i := range keys {
-		k := &keys[i]
+	for _, k := range keys {
 		if k.Always&in != 0 {
 			required = append(required, k.Name)
 		}
 		if (k.In&in != 0 || k.In == 0) && special[k.Name] == nil {
-			special[k.Name] = valueSchema(k)
+			special[k.Name] = valueSchema(&k)
 		}
 	}
 	o := object{"type": "object", "additionalProperties": false, "properties": special}

@@ -62,10 +62,9 @@ no public source says what each byte is. Info of Torque (28000) is read as that 
 	for i := range list {
 		id, name = max(id, len(list[i].ID)), max(name, len(list[i].Name))
 	}
-	for i := range list {
-		g := &list[i]
+	for _, g := range list {
 		if !markdown {
-			fmt.Fprintf(b, "%-*s  %-*s  %s\n", id, g.ID, name, g.Name, readBy(g))
+			fmt.Fprintf(b, "%-*s  %-*s  %s\n", id, g.ID, name, g.Name, readBy(&g))
 			continue
 		}
 		port := nettext.Either(g.Port != 0 && len(g.Protocols) > 0, fmt.Sprint(g.Port), "")

@@ -102,6 +102,7 @@ func (o *whyOptions) run(args []string, env environment) error {
 		return err
 	}
 	a := stats.NewFocused(server.Addr())
+	p.run.Counts.Detailed = true // what unknown datagrams look like
 	sum, err := p.countShown(a)
 	if err != nil {
 		return err

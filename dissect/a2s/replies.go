@@ -519,8 +519,7 @@ func (d *decoder) decodePlayersReply(r *dissect.Reader, m *dissect.Message) {
 		r.Find(playersCount, fNumPlayers, at, 1, dissect.Num(p.Count), dissect.Num(len(p.Players)))
 	}
 	var t tally
-	for i := range p.Players {
-		q := &p.Players[i]
+	for _, q := range p.Players {
 		t.add(q.Name == "", q.Name == maxPlayers, q.Duration)
 	}
 	t.check(r)

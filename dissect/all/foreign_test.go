@@ -22,6 +22,11 @@ func TestForeignName(t *testing.T) {
 		{"80605a1700000fa01f2e3d4c" + "0102030405060708090a0b0c0d0e0f1011121314", "RTP"},
 		{"80605a1700000fa01f2e3d4c01", ""},
 		{"0102030405", ""},
+		{"54536f7572636520456e67696e6520517565727900", "an A2S query without its FF FF FF FF"},
+		{"ffffff54536f7572636520456e67696e6520517565727900", "an A2S query without its FF FF FF FF"},
+		{"6765747374617475730a", "a Quake 3 query without its FF FF FF FF"},
+		{"c3bfc3bfc3bfc3bf54", "a query with its FF FF FF FF as UTF-8"},
+		{hex.EncodeToString([]byte(`\xFF\xFF\xFF\xFFT`)), "a query with its FF FF FF FF as text"},
 		{"", ""},
 	} {
 		b := must.Get(hex.DecodeString(c.bytes))(t)

@@ -250,8 +250,7 @@ func (l *leaves) Record(r *dissect.Record) {
 			l.t.Errorf("finding: %s", s)
 		}
 	}
-	for i := range r.Nodes {
-		n := &r.Nodes[i]
+	for _, n := range r.Nodes {
 		v := n.Bytes(r.Sources[n.Source].Data)
 		if n.Field.Secret || n.Field.Kind.Container() || n.Field.Framing && n.Field.Kind == dissect.Bytes {
 			continue

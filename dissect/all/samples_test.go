@@ -80,8 +80,7 @@ func TestSampleSecrets(t *testing.T) {
 				}
 				n++
 				r := dissecttest.Decode(t, p, payload)
-				for i := range r.Nodes {
-					n := &r.Nodes[i]
+				for _, n := range r.Nodes {
 					v := n.Value(r.Sources[n.Source].Data)
 					if n.Field.Kind == dissect.Bytes {
 						v = Foreign().Shown(v)

@@ -39,8 +39,7 @@ func TestSQPChunks(t *testing.T) {
 		r := dissecttest.Decode(t, byName("sqp"), append(append(sampleOf(t, "sqp", "info")[:head-2:head-2], byte(len(data)>>8), byte(len(data))), data...))
 		var got []string
 		n, chunks := 0, 0
-		for i := range r.Nodes {
-			node := &r.Nodes[i]
+		for _, node := range r.Nodes {
 			finds := slices.ContainsFunc(r.Findings, func(f dissect.Finding) bool { return f.Field == node.Field && f.Offset == int(node.Off) })
 			switch name := strings.TrimPrefix(node.Field.Path, "sqp."); name {
 			case "chunk_length":

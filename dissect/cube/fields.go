@@ -308,8 +308,7 @@ func (p *Teams) AppendSummary(dst []byte) []byte {
 		return append(dst, "mode without teams"...)
 	}
 	start := len(dst)
-	for i := range p.Teams {
-		t := &p.Teams[i]
+	for _, t := range p.Teams {
 		dst = style.Quoted(wire.Gap(dst, start), "", t.Name)
 		dst = wire.Number(dst, " ", t.Score)
 	}

@@ -98,8 +98,7 @@ func TestSecrets(t *testing.T) {
 		if strings.Contains(string(got.AppendSummary(nil)), "hidden") {
 			t.Errorf("%s", got.AppendSummary(nil))
 		}
-		for i := range got.Nodes {
-			n := &got.Nodes[i]
+		for _, n := range got.Nodes {
 			if strings.Contains(string(n.Value(got.Sources[n.Source].Data)), "hidden") && !n.Field.Secret {
 				t.Errorf("%s is not secret", n.Field.Path)
 			}

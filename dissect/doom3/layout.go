@@ -3,6 +3,8 @@ package doom3
 import (
 	"bytes"
 	"encoding/binary"
+
+	"github.com/qdissect/qdissect/internal/nettext"
 )
 
 // A layout is the format of the players of an info reply and of the data after them.
@@ -204,10 +206,7 @@ func (t tail) ends(b []byte) bool {
 	if len(b) == 0 || len(b) == lenOSMask {
 		return true
 	}
-	mask := lenOSMask
-	if !t.masked(len(b)) {
-		mask = 0
-	}
+	mask := nettext.Either(t.masked(len(b)), lenOSMask, 0)
 	switch n := len(b) - mask + lenOSMask; t {
 	case tailQuake4:
 		return n == lenQuake4
@@ -310,10 +309,7 @@ type choice struct {
 func (d *decoder) choose(b []byte, v Version, task, extended bool) choice {
 	first, known, sure := promised(v, task)
 	for i := -1; i < len(layouts); i++ {
-		index := i
-		if i < 0 {
-			index = first
-		}
+		index := nettext.Either(i < 0, first, i)
 		l := &layouts[index]
 		if l.task != task || i == first {
 			continue

@@ -5,6 +5,7 @@ import (
 
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/internal/wire"
+	"github.com/qdissect/qdissect/internal/nettext"
 )
 
 // A column is a key that names one cell of a table.
@@ -305,10 +306,7 @@ func (d *decoder) sort(b string) (twice int) {
 		}
 	}
 	// Without a score, the frags or kills are the score.
-	instead := colFrags
-	if !frags {
-		instead = colKills
-	}
+	instead := nettext.Either(frags, colFrags, colKills)
 	for i := 0; !score && i < len(d.pairs); i++ {
 		if p := &d.pairs[i]; p.kind == ofPlayers && p.column.id == instead {
 			p.field = fScore

@@ -172,8 +172,7 @@ func Detect(b []byte) dissect.Verdict {
 	if n < lenHeader || n > lenLongest {
 		return dissect.No
 	}
-	for i := range packets {
-		p := &packets[i]
+	for _, p := range packets {
 		switch {
 		case p.op != b[4]:
 		case n < len(b): // padded

@@ -7,6 +7,7 @@ import (
 	"github.com/qdissect/qdissect/dissect/internal/quake"
 	"github.com/qdissect/qdissect/dissect/internal/wire"
 	"github.com/qdissect/qdissect/internal/core"
+	"github.com/qdissect/qdissect/internal/nettext"
 )
 
 var catalog = dissect.NewCatalog("quakeworld")
@@ -255,10 +256,7 @@ func (m *StatusReply) AppendSummary(dst []byte) []byte {
 func (m *Challenge) AppendSummary(dst []byte) []byte {
 	dst = style.Text(dst, "", m.Challenge)
 	for i := range m.Extensions {
-		before := " "
-		if i == 0 {
-			before = "  "
-		}
+		before := nettext.Either(i == 0, "  ", " ")
 		dst = style.Text(dst, before, m.Extensions[i].Name)
 	}
 	return dst

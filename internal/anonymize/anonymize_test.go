@@ -106,8 +106,7 @@ func (g *gatherer) Record(r *dissect.Record) error {
 	}
 	g.addrs[r.Src.Addr()], g.addrs[r.Dst.Addr()] = true, true
 	key := ""
-	for i := range r.Nodes {
-		n := &r.Nodes[i]
+	for _, n := range r.Nodes {
 		v := bytes.Clone(n.Value(r.Sources[n.Source].Data))
 		path := n.Field.Path
 		switch {

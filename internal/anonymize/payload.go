@@ -245,8 +245,7 @@ func marked(b []byte) int {
 // remember records the replacements of all texts.
 func (w *rewriter) remember(rec *dissect.Record, data [][]byte) {
 	w.values = w.values[:0]
-	for i := range rec.Nodes {
-		n := &rec.Nodes[i]
+	for _, n := range rec.Nodes {
 		if k := n.Field.Kind; k != dissect.String && k != dissect.Decimal || n.Field.Privacy == core.Repeated {
 			continue
 		}
@@ -462,8 +461,7 @@ func leavesOf(rec *dissect.Record, i int) (leaves []*dissect.Node) {
 
 // foldCopy handles sources that are the value of a leaf, decoded a second time.
 func foldCopy(rec *dissect.Record, data [][]byte, i int) bool {
-	for k := range rec.Nodes {
-		n := &rec.Nodes[k]
+	for _, n := range rec.Nodes {
 		if int(n.Source) >= i || n.Field.Kind != dissect.String {
 			continue
 		}
@@ -564,8 +562,7 @@ func foldEscaped(rec *dissect.Record, data [][]byte, i int) bool {
 // bytes. Texts are aligned.
 func foldShifted(rec *dissect.Record, data [][]byte, i int, to *dissect.Node) bool {
 	was, is, at := to.Bytes(rec.Sources[to.Source].Data), to.Bytes(data[to.Source]), 0
-	for k := range rec.Nodes {
-		n := &rec.Nodes[k]
+	for _, n := range rec.Nodes {
 		if int(n.Source) != i || n.Field.Kind != dissect.String {
 			continue
 		}

@@ -311,8 +311,7 @@ func listNet() ([]Interface, error) {
 		return nil, err
 	}
 	var out []Interface
-	for i := range list {
-		n := &list[i]
+	for _, n := range list {
 		entry := Interface{Name: n.Name, Up: n.Flags&net.FlagUp != 0}
 		if addrs, err := n.Addrs(); err == nil {
 			for _, a := range addrs {

@@ -328,8 +328,7 @@ func (f *jsonFormat) Case(c *Case) error {
 	}
 	if c.Result != nil {
 		j.Count = c.Result.Count
-		for i := range c.Result.Differences {
-			d := &c.Result.Differences[i]
+		for _, d := range c.Result.Differences {
 			m := d.Message()
 			out := jsonDifference{
 				Kind: d.Kind.String(), Type: short(m.Type), Line: d.Want.Line, Frame: m.Frame, Src: short(m.Src), Dst: short(m.Dst),

@@ -417,8 +417,7 @@ func hostileNames() *stats.Report {
 		}
 	}
 	bad(&r.Verdicts[2].Kind, &r.Home[0], &r.Made.Version, &r.Made.Command, &r.Made.Files[0].Name, &r.Made.Files[0].SHA256, &r.Unclear[0])
-	for i := range r.Servers {
-		s := &r.Servers[i]
+	for _, s := range r.Servers {
 		bad(&s.Address, &s.Protocol, &s.Name, &s.Map, &s.ICMP)
 	}
 	for i := range r.Clients {
@@ -433,8 +432,7 @@ func hostileNames() *stats.Report {
 	for i := range r.Limits.Global {
 		bad(&r.Limits.Global[i].Kind)
 	}
-	for i := range r.Findings {
-		f := &r.Findings[i]
+	for _, f := range r.Findings {
 		bad(&f.ID, &f.Severity, &f.Text, &f.Doc)
 		for k := range f.Examples {
 			bad(&f.Examples[k].Command, &f.Examples[k].File)

@@ -80,10 +80,7 @@ func (t *tcp) see(ip, b []byte) (answers bool) {
 			}
 		}
 	default:
-		server := dst
-		if !tcpPorts.Has(to) || tcpPorts.Has(from) && t.of(src, false) != nil {
-			server = src
-		}
+		server := nettext.Either(!tcpPorts.Has(to) || tcpPorts.Has(from) && t.of(src, false) != nil, src, dst)
 		if s := t.of(server, true); s != nil {
 			s.Packets++
 		}

@@ -129,8 +129,7 @@ func (q *query) chose(f *dissect.Field, value string) (from *dissect.Field, turn
 	if q == nil {
 		return nil, false
 	}
-	for i := range q.chosen {
-		c := &q.chosen[i]
+	for _, c := range q.chosen {
 		if c.bytes == value && value != "" || c.inText(f) == value || f.Key() == "mangled_"+c.field.Key() && mangle(c.bytes) == value {
 			return c.field, false
 		}
@@ -317,8 +316,7 @@ func queryOf(p *dissect.Protocol, m *dissect.Message, sources []dissect.Source, 
 	var key strings.Builder
 	key.WriteString(p.Name + " " + m.Type.Name)
 	word := ""
-	for i := range nodes {
-		n := &nodes[i]
+	for _, n := range nodes {
 		f := n.Field
 		if n.Source != 0 && !packed || f.Kind.Container() || f.Framing {
 			continue // they repeat the first source

@@ -229,7 +229,7 @@ var causes = []Cause{
 				return nil
 			}
 			cut := either(x.f.partial.n > 0, " The snapshot length cut such datagrams: capture whole packets (tcpdump -s 0, or qdissect -i without -s).", "")
-			return x.proof("n", count(x.in, "datagram", "datagrams"), "cut", cut)
+			return x.proof("n", count(x.in, "datagram", "datagrams"), "cut", x.r.guessed()+cut)
 		}},
 	{ID: "tcp_only", State: Unclear, Certainty: Certain, explains: everything,
 		Needs:  "TCP with that address and port, and no query over UDP",
@@ -290,8 +290,10 @@ var causes = []Cause{
 		Advice: "Capture for longer, and ask the server with a browser meanwhile; if its requests are not seen here, a firewall or a router before this point drops them.",
 		holds: func(x *facts) *proof {
 			switch {
-			case x.asked() > 0 || x.isSource() || x.f.sent == 0 && !x.own:
+			case x.asked() > 0 || x.isSource() || x.f.sent == 0 && !x.own && x.f.noticed.n == 0:
 				return nil
+			case x.f.sent == 0 && x.f.noticed.n > 0:
+				return x.proof("how", ": of "+count(x.f.noticed.n, "message", "messages")+" to its address, none is a request that is known").with(x, "messages", &x.f.noticed)
 			case x.f.sent == 0:
 				return x.proof("how", fmt.Sprintf(", and it sent nothing: %s on that interface", count(x.o.Packets, "packet", "packets")))
 			}
@@ -401,7 +403,7 @@ var causes = []Cause{
 
 	// What the capture lacks.
 	{ID: "one_direction", State: Unclear, Certainty: Certain, explains: everything,
-		Needs:  "nothing of the server in the capture, although requests return challenges that it must have given, or no host of the capture is seen in both directions",
+		Needs:  "nothing of the server in the capture, although requests return challenges, which it gives, or no host of the capture is seen in both directions",
 		Words:  "The capture has {n} to {server} and no reply from it: one direction only, or it does not reply.{why}",
 		Advice: "Capture both directions, on the host of the server itself or on a port that mirrors both.",
 		holds: func(x *facts) *proof {
@@ -412,7 +414,7 @@ var causes = []Cause{
 			if !used && x.own || !used && !x.o.OneSided && x.fates[dissect.OutcomeOneSided].n == 0 {
 				return nil
 			}
-			why := either(used, fmt.Sprintf(" It does: %s return a challenge that it must have given.", count(x.marks[mReturned].n, "request", "requests")), "")
+			why := either(used, fmt.Sprintf(" %s return a challenge: it does, unless that is made up or old.", count(x.marks[mReturned].n, "request", "requests")), "")
 			p := x.proof("n", count(x.asked(), "request", "requests"), "why", why).with(x, "requests", &x.marks[mAsked])
 			p.leaves = x.told() // who asks is seen in one direction as well
 			return p
@@ -507,6 +509,20 @@ var causes = []Cause{
 	verdictCause(ListHammering, ofSilence|ofDelay|ofLoad),
 
 	// Silence that nothing else explains.
+	{ID: "wrong_requests", State: Trouble, Certainty: Likely, explains: ofSilence | ofChallenge,
+		Needs:  "five requests or more with the same warning or error, half of those without a reply or more, and not more than these",
+		Words:  "{n} to {server} are wrong and without a reply: {text} ({id}).",
+		Advice: "Correct the client first: qdissect explain {id}, and qdissect -V -Y 'finding == {id}' shows them.",
+		holds: func(x *facts) *proof {
+			n, lost := first(x.noted, func(n noted) bool { return n.bySelf == 0 && !n.loop && !n.limit }), less(x.asked(), x.replies())
+			ignored := first(x.verdicts, func(v Verdict) bool { return v.Kind == Unwell && len(v.Sources) > 0 })
+			if n == nil || n.n < kindLeast || n.n > lost || 2*n.n < lost || ignored != nil {
+				return nil
+			}
+			p := x.proof("n", count(n.n, "request", "requests"), "text", shown([]byte(n.text)), "id", n.id).with(x, "such requests", &n.mark)
+			p.leaves = either(x.good == 0, ofSilence, 0)
+			return p
+		}},
 	{ID: "stopped", State: Trouble, Certainty: Certain, explains: ofSilence,
 		Needs:  "replies, and from a time on none to any of at least five requests, more than chance loses",
 		Words:  "{server} stopped replying at {time}: none of {n} in the {span} since then has a reply{also}.{more}",
@@ -543,8 +559,7 @@ var causes = []Cause{
 		Words:  "{server} answers {speaks} and none of {n}: it does not speak that protocol{or}.",
 		Advice: "Ask it with {speaks}: choose that game or protocol in the client{do}.",
 		holds: func(x *facts) *proof {
-			for i := range x.kinds {
-				k := &x.kinds[i]
+			for k := range each(x.kinds) {
 				if n := k.fates.missed() + k.fates[dissect.OutcomeRepeated]; !x.speaks(k.protocol) && n >= kindLeast && float64(n) >= badShare*float64(x.asked()) {
 					v := cmp.Or(x.verdict(Unwell), new(Verdict))
 					return x.proof(append(wrongProtocol(strings.Contains(v.Text, orUDP)), "speaks", x.protocol, "n", k.counted(k.requests))...).with(x, "requests without a reply", &k.none)

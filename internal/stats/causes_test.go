@@ -956,6 +956,22 @@ var filmCauses = []filmCause{
 	{id: "other_address", // between the translation of what comes and that of what goes
 		has:  func(f *film) { f.replied(20, askInfo, .001, filmServer, filmPrivate, infoReply("Old town")) },
 		near: func(f *film) { f.answered(20, filmServer) }, nearIs: "works", says: "another address, 192.168.1.10 .private: all is well if a router translates"},
+	{id: "wrong_requests", // with the challenge as its bytes stand in the other order
+		has: func(f *film) {
+			polls(10, func(i int, at float64, from netip.AddrPort) {
+				f.udp(at, from, filmServer, askInfo)
+				f.udp(at+.001, filmServer, from, challenge(7))
+				f.udp(at+.002, from, filmServer, askInfo+le(uint32(7<<24)))
+			})
+			f.goesOn(60)
+		},
+		near: func(f *film) { f.challenged(10, filmServer, func(int) string { return infoReply("Old town") }) }, nearIs: "works",
+		says: "10 requests to .* are wrong and without a reply: challenge 117440512 is byte-swapped.*Correct the client", not: "nobody used it|older"},
+	{id: "nobody_asked", // but three sent the header of a message alone
+		has: func(f *film) {
+			polls(3, func(_ int, at float64, from netip.AddrPort) { f.udp(at, from, filmServer, askInfo[:4]) })
+		},
+		near: func(f *film) { f.answered(60, filmServer) }, nearIs: "works", says: "of 3 messages to its address, none is a request", not: "is not in the capture"},
 }
 
 // misled adds five clients, each with requests from ports and replies to others; a negative one is not in the capture.

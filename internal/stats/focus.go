@@ -32,6 +32,7 @@ type focus struct {
 	*masters
 	sent    uint64                    // datagrams of only
 	unknown map[netip.AddrPort]uint64 // datagrams that no protocol recognises, by the sender, as far as there is room
+	noticed mark                      // messages to only that are no requests
 	partial mark                      // datagrams that no protocol recognises and of which the capture holds only a part
 	beside  mark                      // those that may be replies of somebody who was not asked
 	input   uint32                    // number of the capture
@@ -476,6 +477,8 @@ func (f *focus) record(r *dissect.Record) {
 		f.request(r)
 	case r.Type.Role == dissect.Reply:
 		f.reply(r)
+	case r.Dst.Addr() == f.only:
+		f.noticed.add(1, f.input, r.Frame)
 	}
 	if r.Src.Addr() == f.only {
 		f.sent++
@@ -783,6 +786,7 @@ func (f *focus) merge(o *focus) {
 	f.sent += o.sent
 	f.left += o.left
 	f.partial.merge(&o.partial)
+	f.noticed.merge(&o.noticed)
 	f.beside.merge(&o.beside)
 	for from, n := range o.unknown {
 		f.strange(from, n)

@@ -177,8 +177,7 @@ func (r *reporting) totals() {
 	}
 	t.Requests, t.Replies, t.Challenges, t.Unknown, t.BytesIn, t.BytesOut = m.requests, m.replies, m.challenges, m.unknown, m.bytesIn, m.bytesOut
 	var due, more Outcome
-	for i := range r.a.kinds {
-		k := &r.a.kinds[i]
+	for k := range each(r.a.kinds) {
 		o := k.outcome()
 		t.Answered += o.replied()
 		if t.Unanswered += o.Unanswered + o.Refused; k.asksChallenge() {

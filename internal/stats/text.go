@@ -317,6 +317,8 @@ func (r *Report) Does(c *Client) string {
 		return "never finishes"
 	case c.Servers > 50:
 		return "asks many servers"
+	case c.Replies == 0:
+		return "gets no reply"
 	}
 	return "finishes"
 }

@@ -263,6 +263,7 @@ func (r *reporting) cannotTell() {
 			advice = "Capture both directions; if both are, a firewall drops the connections, or the host is off: qdissect why ADDR:PORT says more."
 		}
 	}
+	text += r.guessed()
 	for e := range each(r.a.strays.entries) {
 		if v := &e.v; t.Requests+t.Replies == 0 && v.more != nil && v.in >= leastOften && 2*v.in > t.Unknown {
 			from := v.more.sources.count()
@@ -282,6 +283,14 @@ func (r *reporting) cannotTell() {
 		advice = "Capture both directions, on the host of the server itself or on a port that mirrors both."
 	}
 	r.say(Verdict{Kind: CannotTell, From: r.From, To: r.To, Text: text, Advice: advice, Evidence: Evidence{{"requests", float64(t.Requests)}, {"replies", float64(t.Replies)}}})
+}
+
+// guessed says what most datagrams that no protocol recognises look like.
+func (r *Report) guessed() (text string) {
+	for _, u := range r.Unknowns[:min(len(r.Unknowns), 1)] {
+		text = fmt.Sprintf(" In the capture, %s %s.", count(u.Count, "unknown datagram", "unknown datagrams"), strings.Replace(u.What, "looks", "look", int(min(u.Count-1, 1))))
+	}
+	return text
 }
 
 // lost returns how many requests did not get what they asked for, if they are too many for all to be well.

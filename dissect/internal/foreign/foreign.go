@@ -36,6 +36,11 @@ var list = []struct {
 	{"DHCP", 236, 0, []string{"\x63\x82\x53\x63"}},
 	{"WireGuard", 0, 148, []string{"\x01\x00\x00\x00"}},
 	{"WireGuard", 0, 92, []string{"\x02\x00\x00\x00"}},
+	// What authors of clients get wrong about FF FF FF FF.
+	{"an A2S query without its FF FF FF FF", 0, 0, []string{"TSource Engine Query", oob[:1] + "TSource E", oob[:2] + "TSource E", oob[:3] + "TSource E"}},
+	{"a Quake 3 query without its FF FF FF FF", 0, 0, []string{"getstatus", "getinfo xxx", "getservers "}},
+	{"a query with its FF FF FF FF as UTF-8", 0, 0, []string{"\u00ff\u00ff\u00ff\u00ff", "\ufffd\ufffd\ufffd\ufffd"}},
+	{"a query with its FF FF FF FF as text", 0, 0, []string{`\xff\xff\xff\xff`, `\xFF\xFF\xFF\xFF`, "ffffffff54", "FFFFFFFF54"}},
 }
 
 const oob = "\xff\xff\xff\xff"

@@ -7,6 +7,7 @@ import (
 	"github.com/qdissect/qdissect/dissect/internal/keyvalue"
 	"github.com/qdissect/qdissect/dissect/internal/wire"
 	"github.com/qdissect/qdissect/internal/core"
+	"github.com/qdissect/qdissect/internal/nettext"
 )
 
 // BodyFields has the fields of a reply in the older format, which is one packet.
@@ -343,10 +344,7 @@ func noteRows(r *dissect.Reader, t *table, num dissect.Opt[int], skims bool) (cu
 		return false
 	}
 	source := core.Current(r)
-	noted := columns
-	if skims && t.named() && core.Skim(r, 1+r.Left()) {
-		noted = 1
-	}
+	noted := nettext.Either(skims && t.named() && core.Skim(r, 1+r.Left()), 1, columns)
 	for row := 0; r.More(); row++ {
 		if r.Next(0) && (!unnamedRow(r.Peek(), columns, num, row) || num.OK && row >= num.Value) {
 			return false

@@ -4,6 +4,7 @@ import (
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/internal/keyvalue"
 	"github.com/qdissect/qdissect/dissect/internal/wire"
+	"github.com/qdissect/qdissect/internal/nettext"
 )
 
 // Server returns the server data in the settings. Unreal Tournament 3 sends some of
@@ -83,10 +84,7 @@ func AppendServer(dst []byte, s *dissect.Server, rules []dissect.KeyValue) []byt
 
 // AppendCounts appends the lengths of the lists of a reply. It omits empty lists.
 func AppendCounts(dst []byte, players, others int, one, many string) []byte {
-	before := "lists "
-	if len(dst) > 0 && dst[len(dst)-1] != ' ' {
-		before = "  lists "
-	}
+	before := nettext.Either(len(dst) > 0 && dst[len(dst)-1] != ' ', "  lists ", "lists ")
 	if players > 0 {
 		dst = wire.Plural(dst, before, players, "player", "players")
 		before = ", "

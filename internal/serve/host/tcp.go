@@ -7,6 +7,7 @@ import (
 	"os"
 	"time"
 
+	"github.com/qdissect/qdissect/internal/nettext"
 	"github.com/qdissect/qdissect/internal/serve"
 )
 
@@ -46,10 +47,7 @@ func (s *socket) converse(ctx context.Context, c *net.TCPConn) {
 	var sent []byte
 	buf := make([]byte, 1<<12)
 	for waits := false; ; {
-		wait := idle
-		if len(sent) > 0 && !waits {
-			wait = paused
-		}
+		wait := nettext.Either(len(sent) > 0 && !waits, paused, idle)
 		_ = c.SetReadDeadline(time.Now().Add(wait))
 		n, err := c.Read(buf)
 		if ctx.Err() != nil || err != nil && (!errors.Is(err, os.ErrDeadlineExceeded) || len(sent) == 0 || waits) {
