@@ -850,7 +850,9 @@ func (r *reporting) sayCarpets() {
 	}
 }
 
-// inCarpet reports whether an address is in a network that is attacked as a whole.
-func (r *reporting) inCarpet(a netip.Addr) bool {
-	return slices.ContainsFunc(r.carpets, func(c carpet) bool { return c.network.Contains(a) })
+// inCarpet reports whether a server is in a network that is attacked as a whole, or never replied and was asked only while many are.
+func (r *reporting) inCarpet(e *entry[server]) bool {
+	return slices.ContainsFunc(r.carpets, func(c carpet) bool {
+		return c.network.Contains(e.addr()) || !c.network.IsValid() && e.v.replies == 0 && e.v.first >= c.from-int64(time.Second) && e.v.last <= c.to+int64(time.Second)
+	})
 }

@@ -27,6 +27,8 @@ type silence struct {
 	asked, askedLast int64
 }
 
+func fewer(a, b silence) int { return cmp.Compare(a.requests, b.requests) }
+
 func (s *silence) ask(from, to int64) {
 	if s.askedLast == 0 {
 		s.asked = from
@@ -116,7 +118,7 @@ const accident = 1e-4
 // leastReal returns the number of requests of the smallest silence that is no accident. What counts is the share that the server answers outside of that silence
 // and of all larger ones, and of events at other times, where enough requests for each must have come, since a limit of replies answers one now and then.
 func (s *server) leastReal(list []silence, events []event) float64 {
-	list = slices.SortedFunc(slices.Values(list), func(a, b silence) int { return cmp.Compare(b.requests, a.requests) })
+	list = slices.SortedFunc(slices.Values(list), func(a, b silence) int { return fewer(b, a) })
 	least, others := math.Inf(1), float64(s.requests)
 	for k, o := range list {
 		others -= o.requests
@@ -153,22 +155,41 @@ func (s *server) outages(events []event) []silence {
 // lossy returns what became of the requests from the first of many outages to the last, if of those between them an eighth has no reply either: then packets
 // get lost, and it is by chance that none had one for a while. So it is, however few they are, where buckets are wide and all lose as much, but for chance.
 func (s *server) lossy(list []silence) (o Outcome, all uint64) {
-	if len(list) < 2 {
-		return o, 0
-	}
 	from, to, out := list[0].from, list[len(list)-1].to, lostOf(list)
 	lostIn := func(p *pulse) uint64 { return uint64(either(p.replied > 0, p.lost, p.asked)) }
-	asked, lost, n, off := s.askedIn(from, to), s.times().within(from, to, lostIn), 0.0, 0.0
+	asked, lost, n, off, rarest := s.askedIn(from, to), s.times().within(from, to, lostIn), 0.0, 0.0, 0.0
+	apart := func(part, usual float64) float64 { return either(part > 0, part*math.Log(part/usual), 0) }
 	s.times().in(func(first, last int64, p *pulse) {
-		if mean := lost / asked * float64(p.asked); mean > 0 && first >= from && last <= to {
-			n, off = n+1, off+math.Pow(float64(lostIn(p))-mean, 2)/(mean*(1-lost/asked))
+		usual, own := lost/asked, float64(lostIn(p))/float64(max(p.asked, 1))
+		if mean := usual * float64(p.asked); mean > 0 && first >= from && last <= to {
+			n, off = n+1, off+math.Pow(float64(lostIn(p))-mean, 2)/(mean*(1-usual))
+			rarest = max(rarest, float64(p.asked)*(apart(own, usual)+apart(1-own, 1-usual))) // the exponent of Chernoff's bound
 		}
 	})
-	alike := list[0].about && n >= leastWell && off < 1.5*n
+	alike := list[0].about && n >= leastWell && off < 1.5*n && n*math.Exp(-rarest) > accident
 	if between := asked - out; !alike && (len(list) < leastJudged || between < leastWell || lost-out < max(between/8, float64(2*len(list)))) { // the ends of outages are estimates
 		return o, 0
 	}
 	return Outcome{Answered: nearest(asked - lost), Unanswered: nearest(lost)}, nearest(asked)
+}
+
+// unlucky says of outages that packets get lost then, or of those before or after the largest, and returns the others. One of many that is larger than all
+// others together is no such.
+func (r *reporting) unlucky(e *entry[server], list []silence) []silence {
+	if len(list) < 2 {
+		return list
+	}
+	most := slices.MaxFunc(list, fewer)
+	if o, all := e.v.lossy(list); o.Unanswered > 0 && (len(list) < leastJudged || 2*most.requests <= lostOf(list)) {
+		from, to := list[0].from, list[len(list)-1].to
+		when := " from " + r.clock(from) + " to " + r.clock(to)
+		x := r.unwellAt(e, &o, all, when)
+		x.From, x.To, x.of, x.also = instant(from), instant(to), otherTimes, when
+		r.say(x)
+		return nil
+	}
+	k := slices.Index(list, most)
+	return slices.Concat(r.unlucky(e, list[:k]), list[k:k+1], r.unlucky(e, list[k+1:]))
 }
 
 // down says that a server does not reply, or did not for a while.
@@ -179,7 +200,7 @@ func (r *reporting) down() {
 	defer r.sayDead()
 	for _, e := range r.servers {
 		v := &e.v
-		if v.requests == 0 || r.toAll(e) || len(r.o.Home) > 0 && !r.isHome(e.addr()) || r.inCarpet(e.addr()) && v.replies == 0 ||
+		if v.requests == 0 || r.toAll(e) || len(r.o.Home) > 0 && !r.isHome(e.addr()) || r.inCarpet(e) && v.replies == 0 ||
 			r.displaced(e) {
 			continue
 		}
@@ -192,15 +213,7 @@ func (r *reporting) down() {
 		if lost == 0 {
 			continue
 		}
-		outages := v.outages(r.events)
-		if o, all := v.lossy(outages); o.Unanswered > 0 {
-			from, to := outages[0].from, outages[len(outages)-1].to
-			when := " from " + r.clock(from) + " to " + r.clock(to)
-			x := r.unwellAt(e, &o, all, when)
-			x.From, x.To, x.of, x.also = instant(from), instant(to), otherTimes, when
-			r.say(x)
-			continue
-		}
+		outages := r.unlucky(e, v.outages(r.events))
 		undue, _ := r.undue(e, outages...)
 		due := float64(less(lost, undue)) / float64(lost) // when the others were lost is not known
 		for _, s := range outages {
@@ -555,7 +568,7 @@ func (r *reporting) unwell() {
 			r.unheard(e, well)
 		}
 		flooded := v.more == nil && slices.ContainsFunc(r.events, func(ev event) bool { return ev.nature == unreturning && netOf(ev.server.addr(), 64).Contains(e.addr()) })
-		if (r.inCarpet(e.addr()) || flooded) && float64(good) >= wellShare*float64(less(n, o.ChallengeOnly)) {
+		if (r.inCarpet(e) || flooded) && float64(good) >= wellShare*float64(less(n, o.ChallengeOnly)) {
 			continue // what comes to a server of the network and returns no challenge is the carpet's, or of the flood at others, if nothing tells when it came
 		}
 		if n < leastWell && !(r.few && v.unwell(good, n, &o)) || float64(good) >= wellShare*float64(n) || r.has(e, Unwell) {

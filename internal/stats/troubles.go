@@ -12,7 +12,7 @@ import (
 func (r *reporting) unarrived() {
 	for _, e := range r.servers {
 		v := &e.v
-		if r.o.OneSided || v.challenges < leastWell || float64(v.rejected) >= badShare*float64(v.challenges) || !r.home(e) || r.inCarpet(e.addr()) ||
+		if r.o.OneSided || v.challenges < leastWell || float64(v.rejected) >= badShare*float64(v.challenges) || !r.home(e) || r.inCarpet(e) ||
 			r.has(e, ForgedFlood, CrowdOrForged, DropsUnderLoad, GreedyClients, Reflection, JunkFlood, Unwell) {
 			continue
 		}

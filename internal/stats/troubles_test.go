@@ -103,6 +103,19 @@ func TestTroubles(t *testing.T) {
 			f.goesOn(100)
 		}
 	}
+	lossyDay := func(down float64) func(*film) { // with an outage of so many seconds
+		return func(f *film) {
+			heard, reply := lossy(.35), map[bool]string{true: infoReply("Old town")}
+			for i := range 28800 {
+				at, from := float64(i/20*60+i*i%20*3), askers(i%20)
+				if well := at < 36000 || at >= 43200; at < 60000-down && well || at >= 60000 || !well && heard(i, at) {
+					f.visit(at, from, filmServer, 7, reply[well || heard(i, at)])
+				} else {
+					f.udp(at, from, filmServer, askInfo)
+				}
+			}
+		}
+	}
 	for _, c := range []struct {
 		name             string
 		film             func(*film)
@@ -237,17 +250,7 @@ func TestTroubles(t *testing.T) {
 		}, "Trouble with a master", "It sent 8 heartbeats to the master 203.0.113.5:27010, the last at 22:13:48 UTC", ""},
 		{"a scan of ports", scan(1), "asks about 400 ports of 198.51.100.20:", "", "400 servers"},
 		{"a scan of servers", scan(100), "asks about 3?[0-9]+ servers:", "", "ports of"},
-		{"packets get lost for two hours of a day", func(f *film) {
-			heard, reply := lossy(.35), map[bool]string{true: infoReply("Old town")}
-			for i := range 28800 {
-				at, from := float64(i/20*60+i*i%20*3), askers(i%20)
-				if well := at < 36000 || at >= 43200; well || heard(i, at) {
-					f.visit(at, from, filmServer, 7, reply[well || heard(i, at)])
-				} else {
-					f.udp(at, from, filmServer, askInfo)
-				}
-			}
-		}, "^Not answered: .* replies to only 6[4-7] % of [0-9,]+ requests from 08:1", "replies to only 6[4-7] % of [0-9,]+ requests from 08:1", "Down"},
+		{"packets get lost for two hours of a day", lossyDay(0), "^Not answered: .* replies to only 6[4-7] % of [0-9,]+ requests from 08:1", "replies to only 6[4-7] % of [0-9,]+ requests from 08:1", "Down"},
 		{"a firewall drops requests from low ports", func(f *film) {
 			for i := range 130 {
 				if f.visit(float64(i)*10, askers(i%6), filmServer, 7, infoReply("Old town")); i < 10 {
@@ -264,6 +267,13 @@ func TestTroubles(t *testing.T) {
 			}
 			f.goesOn(100)
 		}, "^Replies come back: .* 40 of 160 replies [^\n]*\n$", "said 40 times", "Not answered"},
+		{"and an outage of ten minutes", lossyDay(600), "^Down: [^\n]* for 10[^\n]* min, [^\n]*\nNot answered: .* replies to only 6[4-7] % of ", "for 10[0-9.]* min: .* replies to only 6[4-7] % of ", "more times"},
+		{"a carpet over more addresses than the table has", func(f *film) {
+			f.answered(240, filmServer)
+			for i := range 40000 {
+				f.udp(40+float64(i)/2000, forged(i), netip.AddrPortFrom(netip.AddrFrom4([4]byte{198, 51, byte(101 + i%9), byte(i * 7919 >> 8)}), 27015), askInfo)
+			}
+		}, "^Carpet flood: [^\n]*\n$", "", ""},
 		{"a flood of fifty beside those who always ask", func(f *film) {
 			f.people(func(int, float64) bool { return true })
 			for i := range 10000 {
