@@ -220,8 +220,7 @@ type play struct {
 }
 
 func (p *play) findings(list []dissect.Finding) {
-	for i := range list {
-		f := &list[i]
+	for _, f := range list {
 		_, id, _ := strings.Cut(f.Type.ID, ".")
 		if strings.Contains(f.Type.ID, "request.") {
 			id = f.Type.ID

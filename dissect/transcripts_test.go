@@ -278,8 +278,7 @@ func (w *writer) tell(r *dissect.Record) {
 		fmt.Fprintf(&w.out, " by %s", r.Reason)
 	}
 	fmt.Fprintf(&w.out, "%s\n", r.AppendContents(nil))
-	for i := range r.Findings {
-		f := &r.Findings[i]
+	for _, f := range r.Findings {
 		fmt.Fprintf(&w.out, "\t\t%s", f.Type.ID)
 		if f.Length > 0 {
 			fmt.Fprintf(&w.out, " @%d+%d", f.Offset, f.Length)

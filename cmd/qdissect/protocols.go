@@ -92,6 +92,9 @@ func parseDecodeAs(args []string, protocols []*dissect.Protocol) (map[uint16]*di
 		if p == nil {
 			return nil, unknownProtocol(name, protocols)
 		}
+		if strings.HasPrefix(arg, "tcp") && !p.OverTCP() {
+			return nil, fmt.Errorf("--decode-as %q: %s is read over UDP; use udp.port==%d,%s", arg, name, n, name)
+		}
 		if as == nil {
 			as = make(map[uint16]*dissect.Protocol)
 		}

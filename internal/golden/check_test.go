@@ -234,8 +234,7 @@ func TestCompareRandom(t *testing.T) {
 			}
 			r := compareLines(t, want, got, Rules{}, 1<<30)
 			kinds := map[Kind]int{}
-			for i := range r.Differences {
-				d := &r.Differences[i]
+			for _, d := range r.Differences {
 				kinds[d.Kind]++
 				if d.Kind == Changed && (len(d.Fields) != 1 || d.Fields[0].Path != "a2s.map") {
 					t.Fatalf("%+v", d)

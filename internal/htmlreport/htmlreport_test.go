@@ -406,8 +406,7 @@ func hostileNames() *stats.Report {
 			*s = nasty + *s
 		}
 	}
-	for i := range r.Verdicts {
-		v := &r.Verdicts[i]
+	for _, v := range r.Verdicts {
 		bad(&v.Server, &v.Text, &v.Advice)
 		for k := range v.Sources {
 			bad(&v.Sources[k])
@@ -439,8 +438,7 @@ func hostileNames() *stats.Report {
 		}
 	}
 	bad(&r.Unknowns[0].What, &r.HomeBy)
-	for i := range r.Talks {
-		t := &r.Talks[i]
+	for _, t := range r.Talks {
 		bad(&t.Why, &t.Severity, &t.Protocol, &t.Client, &t.Server)
 		for k := range t.Messages {
 			m := &t.Messages[k]

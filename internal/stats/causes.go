@@ -641,7 +641,7 @@ var causes = []Cause{
 				return nil
 			}
 			p := x.proof("who", either(all, "Clients", "Some clients"), "n", count(loops.n, "time", "times")).with(x, "challenges after a challenge", &loops)
-			p.advice = either(x.r.swapped(loops.n), swappedChallenges, "")
+			p.advice = x.r.notGiven(loops.n)
 			return p
 		}},
 	{ID: "unarrived", State: Trouble, Certainty: Likely, explains: ofChallenge,

@@ -972,6 +972,14 @@ var filmCauses = []filmCause{
 			polls(3, func(_ int, at float64, from netip.AddrPort) { f.udp(at, from, filmServer, askInfo[:4]) })
 		},
 		near: func(f *film) { f.answered(60, filmServer) }, nearIs: "works", says: "of 3 messages to its address, none is a request", not: "is not in the capture"},
+	{id: "challenge_loop", // clients return an old one
+		has: func(f *film) {
+			polls(40, func(i int, at float64, _ netip.AddrPort) {
+				f.udp(at, askers(i%4), filmServer, askInfo+le(uint32(7*min(i/4, 1))))
+				f.udp(at+.001, filmServer, askers(i%4), challenge(8))
+			})
+		},
+		near: func(f *film) { f.challenged(10, filmServer, func(int) string { return infoReply("Old town") }) }, nearIs: "works", says: "challenges that the server did not give them .a2s.challenge.mismatch", not: "refuses"},
 }
 
 // misled adds five clients, each with requests from ports and replies to others; a negative one is not in the capture.

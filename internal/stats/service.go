@@ -1129,7 +1129,7 @@ func (r *reporting) unwellAt(e *entry[server], o *Outcome, n uint64, when string
 	}
 	if 2*e.v.rejected > o.ChallengeOnly {
 		parts[1].what = "got another challenge for the one that they returned"
-		parts[1].advice = either(r.swapped(e.v.rejected), swappedChallenges, "The server refuses challenges that it gave: several servers share its address, or a proxy shows it clients under changing addresses; qdissect why ADDR:PORT says more of it.")
+		parts[1].advice = cmp.Or(r.notGiven(e.v.rejected), "The server refuses challenges that it gave: several servers share its address, or a proxy shows it clients under changing addresses; qdissect why ADDR:PORT says more of it.")
 	}
 	var sources []string
 	var times lived

@@ -501,7 +501,7 @@ func (r *reporting) errors() {
 	}
 	if looping(f.ID) {
 		v.Text = fmt.Sprintf("Challenges: clients got one challenge after the other and no data, %s %s (%s).", count(f.Count, "time", "times"), r.when(f), f.ID)
-		v.Advice = either(r.swapped(f.Count), swappedChallenges, "The server or a proxy in front of it refuses the challenges that it gives, or clients send wrong ones; look at one with qdissect -V -Y 'finding == "+f.ID+"'.")
+		v.Advice = cmp.Or(r.notGiven(f.Count), "The server or a proxy in front of it refuses the challenges that it gives, or clients send wrong ones; look at one with qdissect -V -Y 'finding == "+f.ID+"'.")
 	}
 	r.say(v)
 }
@@ -532,13 +532,19 @@ func (r *reporting) when(f *Finding) string {
 	return either(f.Last.Sub(f.First) < time.Millisecond, "at "+r.clock(f.First.UnixNano()), "in "+r.span(f.First.UnixNano(), f.Last.UnixNano()))
 }
 
-// swapped reports whether half of so many challenges that were refused or more had their bytes in the other order.
-func (r *Report) swapped(refused uint64) bool {
-	return slices.ContainsFunc(r.Findings, func(f Finding) bool { return f.ID == core.ChallengeSwapped.ID && 2*f.Count >= refused })
+// notGiven returns the advice if half of so many challenges that were refused or more are not what the server gave, else "".
+func (r *Report) notGiven(refused uint64) (advice string) {
+	for f := range each(r.Findings) {
+		switch {
+		case 2*f.Count < refused:
+		case f.ID == core.ChallengeSwapped.ID:
+			return "Clients return the challenge with its bytes in the other order (challenge.swapped): let them copy its bytes as they are."
+		case strings.HasSuffix(f.ID, ".challenge.mismatch"), strings.HasSuffix(f.ID, ".token.mismatch"):
+			advice = "Clients return challenges that the server did not give them (" + f.ID + "): let them return the newest one that they got."
+		}
+	}
+	return advice
 }
-
-// swappedChallenges is the advice about these.
-const swappedChallenges = "Clients return the challenge with its bytes in the other order (challenge.swapped): let them copy its bytes as they are."
 
 // looping reports whether a finding says that challenges are refused again and again.
 func looping(id string) bool { return strings.HasSuffix(id, "challenge.loop") }
