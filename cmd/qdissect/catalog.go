@@ -158,10 +158,8 @@ func valueList(f *dissect.Field) string {
 }
 
 func writeFindings(b *strings.Builder, list []*dissect.Protocol, markdown bool) {
-	groups := []findingGroup{{"all protocols", dissect.CommonFindings()}}
-	for _, p := range list {
-		groups = append(groups, findingGroup{p.Name, p.Catalog.Findings()})
-	}
+	groups := append([]findingGroup{{"all protocols", dissect.CommonFindings()}},
+		nettext.Each(list, func(p *dissect.Protocol) findingGroup { return findingGroup{p.Name, p.Catalog.Findings()} })...)
 	if markdown {
 		writeFindingsPage(b, groups)
 		return

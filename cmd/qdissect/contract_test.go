@@ -309,9 +309,7 @@ func questions(t *testing.T) (list []docQuestion) {
 
 // sorted returns rows as text, in order: some questions leave it open for equal rows.
 func sorted(rows [][]any) (list []string) {
-	for _, cells := range rows {
-		list = append(list, strings.TrimSuffix(fmt.Sprintln(cells...), "\n"))
-	}
+	list = nettext.Each(rows, func(cells []any) string { return strings.TrimSuffix(fmt.Sprintln(cells...), "\n") })
 	slices.Sort(list)
 	return list
 }
@@ -331,12 +329,7 @@ func asked(t *testing.T) string {
 	return sql.String()
 }
 
-func goldens(t *testing.T) (paths []string) {
-	for _, path := range captures(t) {
-		paths = append(paths, golden.Path(path))
-	}
-	return paths
-}
+func goldens(t *testing.T) []string { return nettext.Each(captures(t), golden.Path) }
 
 // tabled dissects captures of testdata as flags say, and returns the script that makes tables of the output. damaged says that some are.
 func tabled(t *testing.T, damaged bool, flags []string, captures ...string) string {
@@ -443,10 +436,7 @@ func TestLossless(t *testing.T) {
 		}
 	}
 	for i, key := range protocols {
-		var got []string
-		for _, cells := range results[i+1] {
-			got = append(got, canonical(parsed(t, cells[0].(string))))
-		}
+		got := nettext.Each(results[i+1], func(cells []any) string { return canonical(parsed(t, cells[0].(string))) })
 		slices.Sort(fields[key])
 		slices.Sort(got)
 		if d := differ("want", fields[key], "got", got); d != "" {

@@ -109,10 +109,7 @@ func explained() []string {
 		nettext.Each(stats.Causes(), func(c stats.Cause) string { return c.ID }),
 	)
 	for _, p := range all.Protocols() {
-		names = append(names, p.Name)
-		for _, f := range p.Catalog.Fields() {
-			names = append(names, f.Path)
-		}
+		names = append(append(names, p.Name), nettext.Each(p.Catalog.Fields(), func(f *dissect.Field) string { return f.Path })...)
 	}
 	slices.Sort(names)
 	return slices.Compact(names)

@@ -181,11 +181,8 @@ func (m *many) output(in unitfile.Input) string {
 
 // outputs returns all files of an output.
 func (m *many) outputs(in unitfile.Input) []string {
-	list := []string{m.output(in)}
-	for _, name := range m.more {
-		list = append(list, filepath.Join(filepath.Dir(list[0]), name))
-	}
-	return list
+	first := m.output(in)
+	return append([]string{first}, nettext.Each(m.more, func(name string) string { return filepath.Join(filepath.Dir(first), name) })...)
 }
 
 // trouble reports an error and records it in the stamp for later runs.

@@ -350,11 +350,7 @@ func at(v any, path string) any {
 			i, _ := strconv.Atoi(key)
 			return at(v[i], rest)
 		}
-		var list []any
-		for _, x := range v {
-			list = append(list, at(x, rest))
-		}
-		return list
+		return nettext.Each(v, func(x any) any { return at(x, rest) })
 	case string:
 		return strings.Join(strings.Fields(v), " ")
 	}

@@ -577,11 +577,8 @@ func find(o object, key string) (any, bool) {
 	return nil, false
 }
 
-func columnsOf(row object, names []string) (list []any) {
-	for _, n := range names {
-		list = append(list, row[n])
-	}
-	return list
+func columnsOf(row object, names []string) []any {
+	return nettext.Each(names, func(n string) any { return row[n] })
 }
 
 // Unread are the datagrams of the captures that no protocol reads, by their first

@@ -39,9 +39,7 @@ func reasons() (list []string) {
 
 var messageNames = sync.OnceValue(func() (list []string) {
 	for _, p := range all.Protocols() {
-		for _, t := range p.Catalog.Messages() {
-			list = append(list, t.Name)
-		}
+		list = append(list, nettext.Each(p.Catalog.Messages(), func(t *dissect.MessageType) string { return t.Name })...)
 	}
 	slices.Sort(list)
 	return slices.Compact(list)

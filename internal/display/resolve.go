@@ -95,9 +95,7 @@ func (d dictionary) unknownName(full string, keys []string) string {
 	var fields, found []string // of all protocols, and those with the name
 	for _, p := range all.Protocols() {
 		c := d.catalog(p)
-		for _, path := range c.paths {
-			fields = append(fields, p.JSONKey()+"."+path)
-		}
+		fields = append(fields, nettext.Each(c.paths, func(path string) string { return p.JSONKey() + "." + path })...)
 		if len(c.places[full]) > 0 {
 			found = append(found, p.JSONKey()+"."+full)
 		}

@@ -337,9 +337,7 @@ func (f *jsonFormat) Case(c *Case) error {
 			if d.Kind != Changed {
 				out.Summary = clipped(m.Summary)
 			}
-			for _, f := range d.Fields {
-				out.Fields = append(out.Fields, jsonField{f.Path, f.Of, present(f.From), present(f.To)})
-			}
+			out.Fields = nettext.Each(d.Fields, func(f Field) jsonField { return jsonField{f.Path, f.Of, present(f.From), present(f.To)} })
 			j.Differences = append(j.Differences, out)
 		}
 	}

@@ -172,10 +172,7 @@ func TestFold(t *testing.T) {
 			folded.Fold(carried(t, first))
 			folded.Fold(carried(t, second))
 			got = folded.Sum().Report(o)
-			var kinds []string
-			for _, v := range got.Verdicts {
-				kinds = append(kinds, v.Kind)
-			}
+			kinds := nettext.Each(got.Verdicts, func(v stats.Verdict) string { return v.Kind })
 			for _, e := range truth.Events {
 				if !slices.Contains(kinds, e.Kind) {
 					t.Errorf("in two halves, the verdicts are %v, without %s", kinds, e.Kind)

@@ -90,10 +90,14 @@ func (r *reporting) floods() {
 		v.Text = fmt.Sprintf("%s at %s: %s %s in %s (%s%s)%s. %s", title, where, number(nearest(ev.requests)), r.whatOf(ev),
 			in, rate, times(ev), who, why+either(net != "", "", r.meanwhile(ev)))
 		lower := strings.TrimSuffix(v.Advice, ".") + "; if it is a limit that leaves the others without a reply, a lower one keeps more players out."
+		v.Advice = either(ev.forged && ev.nature == unasked && strings.Contains(v.Text, asEver), "What drops them protects the server: nothing more has to be done while the line bears them; look whether players get their replies.", v.Advice)
 		v.Advice = either(ev.nature == unreturning && strings.Contains(v.Text, " of all requests meanwhile."), lower, v.Advice)
 		r.say(v)
 	}
 }
+
+// asEver says that a flood gets no reply, and others do.
+const asEver = " The server sent as many replies as without them: something drops them, or it ignores them."
 
 // noneCame is what shows that requests are forged that return no challenge.
 const noneCame = "none of these addresses came back with the challenge that it was given"
@@ -140,6 +144,9 @@ func (r *reporting) meanwhile(ev *event) string {
 	})
 	if asked < leastOften || replied > 0.9*asked || r.o.OneSided && replied == 0 {
 		return r.cutOff(ev)
+	}
+	if usual := asked - ev.requests; ev.nature == unasked && usual >= leastOften && replied > wellShare*usual && replied < 1.1*usual {
+		return asEver + r.cutOff(ev)
 	}
 	return fmt.Sprintf(" It replied to %s of all requests meanwhile.", percent(replied/asked)) + r.cutOff(ev)
 }
@@ -265,10 +272,7 @@ func (r *reporting) waits(ev *event) bool {
 
 // withoutVictims takes from an event what is sent in the names of the victims of reflections.
 func (r *reporting) withoutVictims(ev event, events []event) event {
-	var named []*entry[client]
-	for _, v := range r.victims {
-		named = append(named, v.clients...)
-	}
+	named := slices.Concat(nettext.Each(r.victims, func(v victim) []*entry[client] { return v.clients })...)
 	sum, excess := r.sentOf(&ev, named, events)
 	part := 1 - excess/max(ev.requests, 1)
 	part = either(part < 0.2 || sum >= 0.1*ev.requests && ev.sources < junkSources, 0, part)

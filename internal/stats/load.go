@@ -50,6 +50,15 @@ func (r *reporting) drops() {
 			continue // it loses them at any load
 		}
 		first, last := r.dropping(v, end)
+		own, ignored := 0.0, 0.0 // of clients that ask too often
+		for _, c := range r.a.clientsOf(e, func(c *client) bool { return c.distinctServers() == 1 }) {
+			if r.greedy[c] {
+				own, ignored = own+c.v.during(first, last), ignored+float64(less(c.v.requests, c.v.replies))
+			}
+		}
+		if rest := v.askedIn(first, last) - own; own > 0 && rest >= leastWell && less(float64(sumCells(all).unanswered), ignored) <= (1-wellShare)*rest {
+			continue // others are answered as ever
+		}
 		r.say(Verdict{
 			Kind: DropsUnderLoad, Server: r.address(e), From: instant(first), To: instant(last),
 			Text:   fmt.Sprintf("Overload: %s%s replies to %s of requests at %s per second and to %s at %s per second, in %s.", r.address(e), r.named(v), percent(calmShare), rounded(calmRate), percent(busyShare), rounded(busyRate), r.span(first, last)),

@@ -274,6 +274,19 @@ func TestTroubles(t *testing.T) {
 				f.udp(40+float64(i)/2000, forged(i), netip.AddrPortFrom(netip.AddrFrom4([4]byte{198, 51, byte(101 + i%9), byte(i * 7919 >> 8)}), 27015), askInfo)
 			}
 		}, "^Carpet flood: [^\n]*\n$", "", ""},
+		{"a flood that a firewall drops", func(f *film) {
+			f.waves(1, 16000, 40, 40, 0)
+			f.goesOn(150)
+		}, "flood at .* The server sent as many replies as without them: something drops them, .* > What drops them protects the server", "", ""},
+		{"one asks too often, and the server limits each", func(f *film) {
+			f.challenged(240, filmServer, func(int) string { return infoReply("Old town") })
+			f.visit(29, askers(99), filmServer, 7, infoReply("Old town"))
+			for i := range 2400 {
+				if f.udp(30+float64(i)/40, askers(99), filmServer, askInfo+le(7)); i%40 < 5 {
+					f.udp(30.001+float64(i)/40, filmServer, askers(99), infoReply("Old town"))
+				}
+			}
+		}, "^Greedy: ", "Greedy: ", "Overload"},
 		{"a flood of fifty beside those who always ask", func(f *film) {
 			f.people(func(int, float64) bool { return true })
 			for i := range 10000 {

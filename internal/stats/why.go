@@ -234,10 +234,9 @@ func (a *Aggregate) Left() uint64 { return a.focus.left }
 // listed names ports.
 func listed(ports []*target) string {
 	const most = 4
-	var texts []string
-	for _, t := range ports[:min(len(ports), most)] {
-		texts = append(texts, fmt.Sprintf("%d (%s, %s)", t.at.Port(), count(t.asked(), "request", "requests"), count(t.replies(), "reply", "replies")))
-	}
+	texts := nettext.Each(ports[:min(len(ports), most)], func(t *target) string {
+		return fmt.Sprintf("%d (%s, %s)", t.at.Port(), count(t.asked(), "request", "requests"), count(t.replies(), "reply", "replies"))
+	})
 	if n := len(ports) - most; n > 0 {
 		texts = append(texts, fmt.Sprintf("and %d more", n))
 	}
