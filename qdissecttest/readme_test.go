@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/qdissect/qdissect/internal/must"
 	"github.com/qdissect/qdissect/qdissecttest"
 )
 
@@ -22,14 +23,7 @@ func TestInfo(t *testing.T) {
 
 // TestReadmeServe checks that TestInfo is the example of the README.
 func TestReadmeServe(t *testing.T) {
-	readme, err := os.ReadFile("../README.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	source, err := os.ReadFile("readme_test.go")
-	if err != nil {
-		t.Fatal(err)
-	}
+	readme, source := must.Get(os.ReadFile("../README.md"))(t), must.Get(os.ReadFile("readme_test.go"))(t)
 	text := func(b []byte) string { return strings.ReplaceAll(string(b), "\r\n", "\n") }
 	_, example, ok := strings.Cut(text(readme), "```go\nfunc TestInfo(")
 	example, _, _ = strings.Cut(example, "```\n")

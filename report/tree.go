@@ -202,8 +202,7 @@ func (t *TreeNote) server(s *dissect.Server) {
 		return
 	}
 	t.fact(1, "server", "")
-	for i := range t.facts {
-		k := &t.facts[i]
+	for _, k := range t.facts {
 		switch f := k.OfServer(s); {
 		case !f.Stated:
 		case k.Kind == envelope.Signed:

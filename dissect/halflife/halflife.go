@@ -123,8 +123,7 @@ func Detect(b []byte) dissect.Verdict {
 		return dissect.No
 	}
 	b = b[4:]
-	for i := range words {
-		w := &words[i]
+	for _, w := range words {
 		if len(b) >= len(w.word) && b[0] == w.word[0] && string(b[:len(w.word)]) == w.word {
 			// With more text it is a reply of another engine: a Quake 2 server
 			// answers "info" and a line of settings.

@@ -145,10 +145,9 @@ func TestImports(t *testing.T) {
 }
 
 func ruleFor(path string) *rule {
-	for i := range rules {
-		r := &rules[i]
+	for _, r := range rules {
 		if !r.below && path == r.path || r.below && strings.HasPrefix(path, r.path+"/") {
-			return r
+			return &r
 		}
 	}
 	return nil
@@ -156,12 +155,9 @@ func ruleFor(path string) *rule {
 
 func allowed(r *rule, imp string) bool {
 	short := strings.TrimPrefix(imp, module+"/")
-	for _, a := range r.allowed {
-		if short == a || strings.HasSuffix(a, "/...") && strings.HasPrefix(short, strings.TrimSuffix(a, "...")) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(r.allowed, func(a string) bool {
+		return short == a || strings.HasSuffix(a, "/...") && strings.HasPrefix(short, strings.TrimSuffix(a, "..."))
+	})
 }
 
 // TestNoCaptureStack: a program that imports a protocol links neither gopacket

@@ -179,8 +179,7 @@ type fill struct {
 func (f *fill) rewrite(payload []byte, edits []edit) []byte {
 	out := make([]byte, 0, len(payload)+16)
 	at := 0
-	for i := range edits {
-		e := &edits[i]
+	for _, e := range edits {
 		if e.off < at {
 			continue
 		}
@@ -191,7 +190,7 @@ func (f *fill) rewrite(payload []byte, edits []edit) []byte {
 			continue
 		}
 		out = append(out, payload[at:e.off]...)
-		out = f.value(out, e, old)
+		out = f.value(out, &e, old)
 		at = e.off + e.n
 	}
 	out = append(out, payload[at:]...)

@@ -533,17 +533,13 @@ func (r *reporting) when(f *Finding) string {
 }
 
 // notGiven returns the advice if half of so many challenges that were refused or more are not what the server gave, else "".
-func (r *Report) notGiven(refused uint64) (advice string) {
-	for f := range each(r.Findings) {
-		switch {
-		case 2*f.Count < refused:
-		case f.ID == core.ChallengeSwapped.ID:
-			return "Clients return the challenge with its bytes in the other order (challenge.swapped): let them copy its bytes as they are."
-		case strings.HasSuffix(f.ID, ".challenge.mismatch"), strings.HasSuffix(f.ID, ".token.mismatch"):
-			advice = "Clients return challenges that the server did not give them (" + f.ID + "): let them return the newest one that they got."
-		}
+func (r *Report) notGiven(refused uint64) string {
+	f := first(r.Findings, func(f Finding) bool { return 2*f.Count >= refused && (f.ID == core.ChallengeSwapped.ID || strings.HasSuffix(f.ID, ".mismatch")) })
+	if f == nil {
+		return ""
 	}
-	return advice
+	what := either(f.ID == core.ChallengeSwapped.ID, "the challenge with its bytes in the other order", "challenges that the server did not give them")
+	return "Clients return " + what + " (" + f.ID + "): let them copy the bytes of the newest one as they are."
 }
 
 // looping reports whether a finding says that challenges are refused again and again.
