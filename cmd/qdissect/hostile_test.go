@@ -117,10 +117,7 @@ func hostileCaptures(t *testing.T) [][]byte {
 	if err != nil || len(names) < 8 {
 		t.Fatal(names, err)
 	}
-	for _, name := range names {
-		captures = append(captures, readFile(t, name))
-	}
-	return captures
+	return append(captures, nettext.Each(names, func(name string) []byte { return readFile(t, name) })...)
 }
 
 // checkSafe fails if the output contains control sequences.

@@ -71,10 +71,8 @@ func (p *page) climb(room int) [][]message {
 				room -= len(text) + 100
 			}
 			room -= rungBytes + len(r.Contents) + len(m.Message)
-			b := message{Bytes: m.Bytes, Length: m.Length}
-			for _, f := range m.Fields {
-				b.Fields = append(b.Fields, [4]any{f.Offset, f.Length, escaped(f.Name), escaped(f.Value)})
-			}
+			fields := nettext.Each(m.Fields, func(f stats.TalkField) [4]any { return [4]any{f.Offset, f.Length, escaped(f.Name), escaped(f.Value)} })
+			b := message{Bytes: m.Bytes, Length: m.Length, Fields: fields}
 			text, err := json.Marshal(b)
 			if r.Bytes = err == nil && m.Bytes != "" && len(text) < room; !r.Bytes {
 				b = message{}

@@ -534,7 +534,9 @@ func (r *reporting) when(f *Finding) string {
 
 // notGiven returns the advice if half of so many challenges that were refused or more are not what the server gave, else "".
 func (r *Report) notGiven(refused uint64) string {
-	f := first(r.Findings, func(f Finding) bool { return 2*f.Count >= refused && (f.ID == core.ChallengeSwapped.ID || strings.HasSuffix(f.ID, ".mismatch")) })
+	f := first(r.Findings, func(f Finding) bool {
+		return 2*f.Count >= refused && (f.ID == core.ChallengeSwapped.ID || strings.HasSuffix(f.ID, ".mismatch"))
+	})
 	if f == nil {
 		return ""
 	}

@@ -405,9 +405,7 @@ func (m *Model) draw(columns []column, rows []row, from, n int) (list []string) 
 			mark, style, text = "> ", r.style+invert, fit(text, m.width-2, true)
 		}
 		lines := []string{mark + style + text + plain}
-		for _, s := range r.lines {
-			lines = append(lines, "  "+r.style+s+plain)
-		}
+		lines = append(lines, nettext.Each(r.lines, func(s string) string { return "  " + r.style + s + plain })...)
 		if i == m.place().row {
 			lines = append(lines, r.now...)
 		}
@@ -627,9 +625,8 @@ func (m *Model) screen() []string {
 		}
 	case m.level == detail:
 		lines := m.detailLines()
-		for _, s := range lines[min(m.place().first, len(lines)):min(m.place().first+m.rowsHeight(), len(lines))] {
-			body = append(body, ansi.Cut(s, m.column, m.column+m.width))
-		}
+		seen := lines[min(m.place().first, len(lines)):min(m.place().first+m.rowsHeight(), len(lines))]
+		body = nettext.Each(seen, func(s string) string { return ansi.Cut(s, m.column, m.column+m.width) })
 	default:
 		columns, rows := m.table()
 		head = "  " + under + fit(m.head(columns), m.width-2, true) + plain
