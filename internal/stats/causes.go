@@ -607,7 +607,7 @@ var causes = []Cause{
 			}
 			if x.limit > 0 {
 				whom := either(x.each, " to each address", "")
-				return x.proof("n", fmt.Sprintf("about %s replies per second%s, of %s", rounded(x.limit), whom, count(x.n, x.what, x.what+"s"))).
+				return x.proof("n", fmt.Sprintf("about %s %s per second%s, of %s", rounded(x.limit), either(rounded(x.limit) == "1", "reply", "replies"), whom, count(x.n, x.what, x.what+"s"))).
 					with(x, "requests without a reply", x.lost())
 			}
 			return nil
