@@ -263,13 +263,9 @@ func unknown(what, name, near, advice string) error {
 	return fmt.Errorf("%s %q; %s", what, name, advice)
 }
 
-func commandNames(root *cobra.Command) (names []string) {
-	for _, c := range root.Commands() {
-		if !c.Hidden {
-			names = append(names, c.Name())
-		}
-	}
-	return names
+func commandNames(root *cobra.Command) []string {
+	shown := slices.DeleteFunc(slices.Clone(root.Commands()), func(c *cobra.Command) bool { return c.Hidden })
+	return nettext.Each(shown, (*cobra.Command).Name)
 }
 
 // misspelt returns an error if the first argument is no file and resembles a command.

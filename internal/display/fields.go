@@ -178,13 +178,8 @@ func (c *catalog) path(f *dissect.Field, byPath map[string]*dissect.Field, group
 }
 
 // relatives are the protocols whose messages can be reported under p.
-func relatives(p *dissect.Protocol) (list []*dissect.Protocol) {
-	for _, q := range all.Protocols() {
-		if q != p && q.Family != "" && q.Family == p.Family {
-			list = append(list, q)
-		}
-	}
-	return list
+func relatives(p *dissect.Protocol) []*dissect.Protocol {
+	return slices.DeleteFunc(all.Protocols(), func(q *dissect.Protocol) bool { return q == p || q.Family == "" || q.Family != p.Family })
 }
 
 // classOf returns the type of a field.

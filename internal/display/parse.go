@@ -304,13 +304,8 @@ func (p *parser) fields(n *resolved, c *comparison) (expression, error) {
 }
 
 // numbers returns the reads of numbers.
-func numbers(reads []read) (list []read) {
-	for _, r := range reads {
-		if (r.class == number || r.class == identifier) && !r.secret {
-			list = append(list, r)
-		}
-	}
-	return list
+func numbers(reads []read) []read {
+	return slices.DeleteFunc(slices.Clone(reads), func(r read) bool { return r.class != number && r.class != identifier || r.secret })
 }
 
 // A token is a word or an operator.

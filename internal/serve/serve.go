@@ -74,18 +74,15 @@ func (c *Captured) Uses() (udp, tcp bool) {
 
 // Choose returns the servers with a captured address, ADDR:PORT or the port alone. It
 // fails for other names.
-func Choose(list []*Captured, name string) (chosen []*Captured, err error) {
+func Choose(list []*Captured, name string) ([]*Captured, error) {
 	port, portErr := strconv.ParseUint(name, 10, 16)
 	want, err := netip.ParseAddrPort(name)
 	if err != nil && portErr != nil {
 		return nil, errors.New("neither ADDR:PORT nor a port")
 	}
-	for _, c := range list {
-		if portErr == nil && c.Address.Port() == uint16(port) || portErr != nil && c.Address == want {
-			chosen = append(chosen, c)
-		}
-	}
-	return chosen, nil
+	return slices.DeleteFunc(slices.Clone(list), func(c *Captured) bool {
+		return portErr == nil && c.Address.Port() != uint16(port) || portErr != nil && c.Address != want
+	}), nil
 }
 
 // Entries returns the requests that the server answers, in the order of the capture.

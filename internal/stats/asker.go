@@ -105,17 +105,17 @@ func (r *reporting) findVictims() {
 		// Of a network that is a victim, only those count by themselves that are asked for far more often than others.
 		slices.SortFunc(nets[p], byRequests)
 		often := leastVictims * nets[p][len(nets[p])/2].v.requests
-		x, shared := victim{who: r.network(p), doubtful: true}, true // by people behind the addresses of a NAT
+		x, shared, low := victim{who: r.network(p), doubtful: true}, true, true // by people behind the addresses of a NAT; from ports of no program
 		for _, c := range nets[p] {
 			if c.v.requests < often {
 				x.clients = append(x.clients, c)
 				x.add(&c.v)
-				x.doubtful, shared = x.doubtful && c.v.mayBeReal(), shared && c.v.least > lowPorts && c.v.refused == 0
+				x.doubtful, shared, low = x.doubtful && c.v.mayBeReal(), shared && c.v.least > lowPorts && c.v.refused == 0, low && c.v.most < lowPorts
 			}
 		}
 		x.doubtful = x.doubtful || shared && x.servers < leastReflectors && x.rate() < 5*eventLeast
 		near := p.Addr().IsPrivate() && slices.ContainsFunc(r.servers, func(e *entry[server]) bool { return p.Contains(e.addr()) }) // a LAN party
-		if !near && len(x.clients) >= leastVictims && x.out >= leastFactor*x.in && x.requests >= leastOften && x.rate() >= leastRate {
+		if !near && len(x.clients) >= either(low, 2, leastVictims) && x.out >= leastFactor*x.in && x.requests >= leastOften && x.rate() >= leastRate {
 			r.victims = append(slices.DeleteFunc(r.victims, func(v victim) bool { return slices.Contains(x.clients, v.clients[0]) }), x)
 		}
 	}
@@ -249,8 +249,8 @@ func (r *reporting) reflected() {
 		}
 		from, whose := "in its name", either(len(x.clients) > 1, "The addresses are forged: they are the victims.", "The address is forged: it is the victim.")
 		v.Advice = "Limit these requests per address (qdissect rules prints the rule): that stops the amplification, and little else is lost, because the address is the victim's."
-		if v.Network != "" && !slices.ContainsFunc(r.Limits.PerAddress, func(l Limit) bool { return l.Best }) {
-			v.Advice = "Limit these requests per network of the victims, or drop them while it lasts: each address asks too seldom for a limit per address."
+		if !slices.ContainsFunc(r.Limits.PerAddress, func(l Limit) bool { return l.Best }) {
+			v.Advice = either(v.Network != "", "Limit these requests per network of the victims, or drop them while it lasts: each address asks too seldom for a limit per address.", "Drop what asks in its name while it lasts: each server is asked too seldom for a limit per address.")
 		}
 		if x.doubtful {
 			v.Advice = "Limit these requests per address (qdissect rules prints the rule): it is right in both cases."
@@ -317,7 +317,7 @@ func (r *reporting) findGreedy() {
 			for _, p := range ev.apart() {
 				r.group(p, ev.server, ev.nature == real)
 				for _, c := range p.clients {
-					told[c] += c.v.during(p.from, p.to+1)
+					told[c] += c.v.within(p.from, p.to+1)
 				}
 			}
 		}
@@ -474,7 +474,9 @@ func (c *client) paceAt(e *entry[server], many bool) float64 {
 	}
 	n, seconds := float64(c.requests)/float64(max(c.distinctServers(), 1)), max(float64(c.last-c.first)/1e9, eventTime)
 	fast := n >= peakOften*seconds && (many || n >= leastOften)
-	return either(fast || n >= leastOften && n >= programOften*seconds && (many || float64(c.requests) >= eventLeast*seconds), n, 0)
+	all := float64(c.requests)
+	often := n >= leastOften && (many || all >= eventLeast*seconds) || n >= oftenEach && all >= max(peakOften*leastOften, peakOften*peakOften*seconds) // so much that a part of it tells
+	return either(fast || often && n >= programOften*seconds, n, 0)
 }
 
 // hostsOf returns the hosts that clients are: each address of IPv4, and each network of IPv6, of which a host has many addresses.
@@ -506,7 +508,10 @@ func (r *reporting) tooOften() {
 		}
 		seconds := g.seconds()
 		who := either(len(g.clients) > 1, fmt.Sprintf("%s clients (%s and others) ask", number(uint64(len(g.clients))), sources[0]), sources[0]+" asks")
-		n := float64(len(g.clients))
+		n, whom := float64(len(g.clients)), list(servers)
+		if asked := g.clients[0].v.distinctServers(); n == 1 && len(servers) > manyServers && g.requests >= float64(g.clients[0].v.requests) {
+			whom = about(asked) + " servers" // at some it is not above others, and others have the same bits
+		}
 		questions := totalOf(g.clients, func(c *entry[client]) float64 { return c.v.asksFor() }) / n * g.requests
 		alike, fast, few := n >= mostGreedy && alikeClients(g.clients), questions >= programOften*seconds*n || r.began(g), g.fewReturned() != ""
 		host := len(g.clients) > 1 && g.clients[0].addr().Is6() && len(hostsOf(g.clients)) == 1 && !netOf(g.servers[0].addr(), 64).Contains(g.clients[0].addr())
@@ -515,7 +520,7 @@ func (r *reporting) tooOften() {
 		}
 		v := Verdict{
 			Kind: kind, Certainty: Certain, Servers: servers, Sources: sources, From: instant(g.from), To: instant(g.to),
-			Text: fmt.Sprintf("%s: %s %s %s times per second: %s %s in %s, %s of all requests. %s", title, who, list(servers), rounded(g.requests/seconds), number(nearest(g.requests)), what,
+			Text: fmt.Sprintf("%s: %s %s %s times per second: %s %s in %s, %s of all requests. %s", title, who, whom, rounded(g.requests/seconds), number(nearest(g.requests)), what,
 				r.partOf(seconds, g.from, g.to), percent(g.requests/float64(r.Totals.Requests)), g.proof(alike, fast, tcp, r.o.OneSided)),
 			Advice: "Limit requests per address (qdissect rules prints the rule), unless many players share that one (a NAT); or ask its operator to ask less often.",
 			Evidence: Evidence{

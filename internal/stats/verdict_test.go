@@ -404,6 +404,12 @@ func TestVerdictsNeed(t *testing.T) {
 		{"refused rules", both(evening(60), sent(20, 0, 1, func(i int, x *made) { gone(i, x); x.from, x.of, x.outcome = person(i), 1, dissect.OutcomeRefused })), "likely Not answered: 198.51.100.10:27015 replies to 0 % of 20 p rules requests in 19 s from 19:00:00 UTC on, and to 100 % of others; ICMP says: the port is closed."},
 		{"few of another protocol", both(evening(15), sent(4, 5, 1, func(i int, x *made) { gone(i, x); x.from, x.of = "203.0.113.9", 6 })), quiet},
 		{"who is new gets no reply", both(evening(60), sent(60, 10, 2, func(i int, x *made) { gone(i, x); x.from = somebody(i / 2) })), "certain Not answered: 198.51.100.10:27015 replies to only 67 % of 180 requests in 59.5 s from 19:00:00 UTC on: 33 % got no reply, nearly all of 30 addresses that never get one ("},
+		{"one asks 60 servers, some of them more than it does others", both(evening(60), sent(6000, 10, 300, func(i int, x *made) {
+			x.from, x.to, x.hops = "203.0.113.9", fmt.Sprintf("198.51.100.%d", 100+mix(uint64(i))%60), 57
+		})), "possible Greedy: 203.0.113.9 asks about 59 servers 300 times"},
+		{"one asks 300 servers, each 20 times", both(evening(60), sent(6000, 10, 600, func(i int, x *made) {
+			x.from, x.to, x.hops = "203.0.113.9", fmt.Sprintf("198.51.%d.%d", 100+i%2, 1+i/2%150), 57
+		})), "possible Greedy: 203.0.113.9 asks about 300 servers 600 times"},
 		{"a scanner, if the capture were whole", both(evening(60), sent(40, 10, 2, func(i int, x *made) {
 			gone(i, x)
 			x.from, x.to, x.cut = "203.0.113.9", fmt.Sprintf("198.51.100.%d", 100+i), true
@@ -430,6 +436,11 @@ func TestVerdictsNeed(t *testing.T) {
 	lossy := func(i int, x *made) {
 		if x.from = person(i); uint32(i)*2654435761>>31 == 1 {
 			x.silent, x.outcome = true, dissect.OutcomeUnanswered
+		}
+	}
+	network := func(port uint16) func(n int) []made {
+		return func(n int) []made {
+			return both(evening(60), sent(20*n, 10, 2*float64(n), func(i int, x *made) { x.from, x.port, x.back = fmt.Sprintf("203.0.113.%d", 1+i%n), port, 300 }))
 		}
 	}
 	pool := func(from float64, n int) []made {
@@ -773,9 +784,8 @@ func TestVerdictsNeed(t *testing.T) {
 		{"a victim's port n", 1023, 1024, func(n int) []made {
 			return both(evening(60), victim(300, 15, 300, 2, func(i int, x *made) { x.port = uint16(n) }))
 		}},
-		{"a network of n victims", 7, 8, func(n int) []made {
-			return both(evening(60), sent(20*n, 10, 2*float64(n), func(i int, x *made) { x.from, x.port, x.back = fmt.Sprintf("203.0.113.%d", 1+i%n), 80, 300 }))
-		}},
+		{"a network of n victims", 7, 8, network(1024)},
+		{"a network of n victims, from a low port", 4, 5, network(80)},
 		{"greedy n times", 99, 100, func(n int) []made { return both(evening(60), greedy("203.0.113.9", n, 10, 11)) }},
 		{"greedy n a second", 9, 11, func(n int) []made { return both(evening(60), greedy("203.0.113.9", 110, 10, float64(n))) }},
 		{"scanner of n servers", 19, 20, func(n int) []made {

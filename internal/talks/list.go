@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/hex"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -24,7 +25,7 @@ const (
 // List returns the conversations for a report with these findings and files: those of findings in their order, each once,
 // then whole ones. The configuration is that of the analyzers.
 func (t *Talks) List(findings []stats.Finding, c dissect.Config, files []stats.File) []stats.Talk {
-	var list, whole []*talk
+	var list []*talk
 	also := make(map[*talk][]string)
 	for _, f := range findings {
 		k := t.talks[f.ID]
@@ -37,11 +38,7 @@ func (t *Talks) List(findings []stats.Finding, c dissect.Config, files []stats.F
 		}
 		list = append(list, k)
 	}
-	for _, k := range t.talks {
-		if k.why == nil && !slices.ContainsFunc(list, k.shownBy) {
-			whole = append(whole, k)
-		}
-	}
+	whole := slices.DeleteFunc(slices.Collect(maps.Values(t.talks)), func(k *talk) bool { return k.why != nil || slices.ContainsFunc(list, k.shownBy) })
 	slices.SortFunc(whole, func(a, b *talk) int {
 		return cmp.Or(cmp.Compare(a.input, b.input), cmp.Compare(a.found, b.found), cmp.Compare(a.protocol.Name, b.protocol.Name))
 	})

@@ -413,13 +413,8 @@ func (sum *slotSum) add(name string, u *unit) (err error) {
 
 // sum returns the sum of a sensor.
 func (s *sensor) sum() (*unitfile.Sum, error) {
-	var list []*unit
-	for i := range s.units {
-		if s.units[i].bytes != nil {
-			list = append(list, &s.units[i])
-		}
-	}
-	slices.SortFunc(list, func(a, b *unit) int { return a.slot.Compare(b.slot) })
+	list := slices.DeleteFunc(slices.Clone(s.units), func(u unit) bool { return u.bytes == nil })
+	slices.SortFunc(list, func(a, b unit) int { return a.slot.Compare(b.slot) })
 	total := unitfile.NewSum()
 	for _, u := range list {
 		c, err := u.read()
