@@ -413,7 +413,7 @@ func (sum *slotSum) add(name string, u *unit) (err error) {
 
 // sum returns the sum of a sensor.
 func (s *sensor) sum() (*unitfile.Sum, error) {
-	list := slices.DeleteFunc(slices.Clone(s.units), func(u unit) bool { return u.bytes == nil })
+	list := slices.DeleteFunc(slices.Clone(s.units[:]), func(u unit) bool { return u.bytes == nil })
 	slices.SortFunc(list, func(a, b unit) int { return a.slot.Compare(b.slot) })
 	total := unitfile.NewSum()
 	for _, u := range list {
