@@ -317,7 +317,7 @@ func (r *reporting) findGreedy() {
 			for _, p := range ev.apart() {
 				r.group(p, ev.server, ev.nature == real)
 				for _, c := range p.clients {
-					told[c] += c.v.within(p.from, p.to+1)
+					told[c] += c.v.during(p.from, p.to+1) / float64(max(len(r.asksAlike(&c.v)), 1))
 				}
 			}
 		}
@@ -412,7 +412,7 @@ func (r *reporting) accepted(e *entry[server], kind uint16, n float64) bool {
 
 // asksOnly reports whether a client asks servers alone, and others less often than it asks on average.
 func (r *reporting) asksOnly(c *client, servers []*entry[server]) bool {
-	n := len(r.mayAsk(c, float64(c.requests)/float64(c.distinctServers())))
+	n := len(r.asksAlike(c))
 	return n > 0 && n <= len(servers)
 }
 

@@ -103,7 +103,7 @@ const shardsOf = 4
 
 // hostsAsked returns how many addresses of servers a client asks about equally often, for each analyzer that sees it.
 func (r *reporting) hostsAsked(c *client) float64 {
-	hosts := nettext.Each(r.mayAsk(c, float64(c.requests)/float64(max(c.distinctServers(), 1))), (*entry[server]).addr)
+	hosts := nettext.Each(r.asksAlike(c), (*entry[server]).addr)
 	slices.SortFunc(hosts, netip.Addr.Compare)
 	n := max(float64(min(uint64(len(slices.Compact(hosts))), c.distinctServers())), 1)
 	return either(c.others > 0, n/(shardsOf*(1-math.Pow(1-1./shardsOf, n))), n)

@@ -201,6 +201,11 @@ func (r *reporting) mayAsk(c *client, least float64) (list []*entry[server]) {
 	})
 }
 
+// asksAlike returns the servers that a client may have asked as often as it asks on average.
+func (r *reporting) asksAlike(c *client) []*entry[server] {
+	return r.mayAsk(c, float64(c.requests)/float64(max(c.distinctServers(), 1)))
+}
+
 // serversOf returns the addresses of the servers that a client asked, as far as they are known; more if their hashes share bits.
 func (r *reporting) serversOf(c *client) []string {
 	return nettext.Each(slices.DeleteFunc(slices.Clone(r.servers), func(e *entry[server]) bool { return !c.asked(e.sum) || e.v.requests == 0 }), r.address)
