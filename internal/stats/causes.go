@@ -223,13 +223,13 @@ var causes = []Cause{
 	{ID: "unknown_requests", State: Unclear, Certainty: Certain, explains: everything,
 		Needs:  "datagrams to the server, none of a known protocol",
 		Words:  "{server} got {n} that no protocol recognises, and no request that one does.{cut}",
-		Advice: "See what they are with qdissect --all; a game whose protocol is not known cannot be judged.",
+		Advice: "{advice}",
 		holds: func(x *facts) *proof {
 			if x.asked() > 0 || x.in == 0 {
 				return nil
 			}
 			cut := either(x.f.partial.n > 0, " The snapshot length cut such datagrams: capture whole packets (tcpdump -s 0, or qdissect -i without -s).", "")
-			return x.proof("n", count(x.in, "datagram", "datagrams"), "cut", x.r.guessed()+cut)
+			return x.proof("n", count(x.in, "datagram", "datagrams"), "cut", x.r.guessed()+cut, "advice", cmp.Or(x.r.noHeader(), "See what they are with qdissect --all; a game whose protocol is not known cannot be judged."))
 		}},
 	{ID: "tcp_only", State: Unclear, Certainty: Certain, explains: everything,
 		Needs:  "TCP with that address and port, and no query over UDP",
@@ -516,7 +516,7 @@ var causes = []Cause{
 		holds: func(x *facts) *proof {
 			n, lost := first(x.noted, func(n noted) bool { return n.bySelf == 0 && !n.loop && !n.limit }), less(x.asked(), x.replies())
 			ignored := first(x.verdicts, func(v Verdict) bool { return v.Kind == Unwell && len(v.Sources) > 0 })
-			if n == nil || n.n < kindLeast || n.n > lost || 2*n.n < lost || ignored != nil {
+			if n == nil || n.n < kindLeast || n.n > lost || 2*n.n < lost || ignored != nil || 10*lost < x.asked() || x.well() && n.id != core.ChallengeSwapped.ID { // some may be open
 				return nil
 			}
 			p := x.proof("n", count(n.n, "request", "requests"), "text", shown([]byte(n.text)), "id", n.id).with(x, "such requests", &n.mark)

@@ -958,11 +958,8 @@ var filmCauses = []filmCause{
 		near: func(f *film) { f.answered(20, filmServer) }, nearIs: "works", says: "another address, 192.168.1.10 .private: all is well if a router translates"},
 	{id: "wrong_requests", // with the challenge as its bytes stand in the other order
 		has: func(f *film) {
-			polls(10, func(i int, at float64, from netip.AddrPort) {
-				f.udp(at, from, filmServer, askInfo)
-				f.udp(at+.001, filmServer, from, challenge(7))
-				f.udp(at+.002, from, filmServer, askInfo+le(uint32(7<<24)))
-			})
+			f.replied(10, askInfo, .001, filmServer, filmServer, challenge(7))
+			polls(10, func(_ int, at float64, from netip.AddrPort) { f.udp(at+.002, from, filmServer, askInfo+le(7<<24)) })
 			f.goesOn(60)
 		},
 		near: func(f *film) { f.challenged(10, filmServer, func(int) string { return infoReply("Old town") }) }, nearIs: "works",

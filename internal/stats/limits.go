@@ -1,8 +1,6 @@
 package stats
 
 import (
-	"math"
-	"net/netip"
 	"slices"
 
 	"github.com/qdissect/qdissect/internal/nettext"
@@ -83,10 +81,9 @@ func (r *reporting) perAddress(part float64) {
 			continue // no rule is for that server
 		}
 		class := r.className(c)
-		hosts := r.hostsAsked(&c.v)
-		for i := range c.v.dropped {
+		for i, n := range c.v.dropped {
 			l := &r.Limits.PerAddress[i]
-			switch d := c.v.droppedAt(i, hosts); class {
+			switch d := uint64(n); class {
 			case TooOften:
 				l.Greedy += d
 			case NeverFinished:
@@ -96,31 +93,6 @@ func (r *reporting) perAddress(part float64) {
 			}
 		}
 	}
-}
-
-// shardsOf is how many analyzers of one process see a part of what each client asks: all between a pair of addresses is seen by one.
-const shardsOf = 4
-
-// hostsAsked returns how many addresses of servers a client asks about equally often, for each analyzer that sees it.
-func (r *reporting) hostsAsked(c *client) float64 {
-	hosts := nettext.Each(r.asksAlike(c), (*entry[server]).addr)
-	slices.SortFunc(hosts, netip.Addr.Compare)
-	n := max(float64(min(uint64(len(slices.Compact(hosts))), c.distinctServers())), 1)
-	return either(c.others > 0, n/(shardsOf*(1-math.Pow(1-1./shardsOf, n))), n)
-}
-
-// droppedAt returns how many requests of a client to so many hosts a limit would have dropped: it is one for each pair of addresses, and lets
-// as much pass as one of so many times as much would to a single host.
-func (c *client) droppedAt(limit int, hosts float64) uint64 {
-	n, at := float64(perAddress[limit])*hosts, limit
-	for at+1 < len(perAddress) && float64(perAddress[at+1]) <= n {
-		at++
-	}
-	passed := float64(less(c.requests, uint64(c.dropped[at]))) * n / float64(perAddress[at])
-	if at+1 < len(perAddress) {
-		passed = min(passed, float64(less(c.requests, uint64(c.dropped[at+1]))))
-	}
-	return less(c.requests, nearest(passed))
 }
 
 // Of honest requests, a recommended limit per address may drop one in two hundred.

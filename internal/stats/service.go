@@ -1116,7 +1116,7 @@ func (r *reporting) unwellAt(e *entry[server], o *Outcome, n uint64, when string
 	odd, soon := 2*e.v.fates[dissect.OutcomeOther] > o.Unanswered, r.duration() < 2 // seconds: clients return a challenge when they have it
 	parts := []part{
 		{o.Unanswered, either(odd, "got a reply of another kind only", "got no reply"), either(odd, causeOf("other_kind").Advice,
-			"Look at the load of the server, at limits of its queries and of its firewall, and at the path to it.")},
+			cmp.Or(either(r.Totals.Servers == 1, r.notGiven(max(o.Unanswered, 1)), ""), "Look at the load of the server, at limits of its queries and of its firewall, and at the path to it."))},
 		{o.ChallengeOnly, "got a challenge only, " + either(soon, "and the capture may end before their clients return it", "because their clients did not return it or got another one each time"),
 			either(soon, causeOf("capture_ends").Advice, "Look at the clients: those from before challenges never get an answer, and a challenge that changes each time is of no use.")},
 		{o.Late, "were answered late", "The replies come later than clients wait: look at the load of the server and at the path to it."},

@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"testing"
 
+	"github.com/qdissect/qdissect/internal/nettext"
 	"github.com/qdissect/qdissect/internal/stats"
 )
 
@@ -17,10 +18,7 @@ func (f *film) unreturned(clients, sendings int) {
 // asking adds such clients that ask for something.
 func (f *film) asking(clients, sendings int, ask string, reply func(client int) string) {
 	for i := range 2 * clients * sendings {
-		c, turn := i%clients, i/clients
-		if sendings == 1 {
-			c = i
-		}
+		c, turn := nettext.Either(sendings == 1, i, i%clients), i/clients
 		at, from := float64(c%24)*3+float64(turn/max(sendings, 1))*45+float64(turn%sendings)*1.5, netip.AddrPortFrom(askers(c).Addr(), uint16(40000+i))
 		f.udp(at, from, filmServer, ask)
 		f.udp(at+.0005, filmServer, from, reply(c))
@@ -294,6 +292,10 @@ func TestTroubles(t *testing.T) {
 				f.udp(40.001+float64(i)/500, filmServer, forged(i%50), infoReply("Old town"))
 			}
 		}, "from 50 addresses", "from 50 addresses", ""},
+		{"challenges come back in the other order of bytes", func(f *film) {
+			f.replied(10, askInfo, .001, filmServer, filmServer, challenge(7))
+			polls(10, func(_ int, at float64, from netip.AddrPort) { f.udp(at+.002, from, filmServer, askInfo+le(7<<24)) })
+		}, "^Errors: 10 messages of .* > Clients return the challenge with its bytes in the other order", "challenge 117440512 is byte-swapped", "Look at the load"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			f := &film{t: t}

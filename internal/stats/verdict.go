@@ -238,7 +238,7 @@ func (r *reporting) has(e *entry[server], kinds ...string) bool {
 func (r *reporting) cannotTell() {
 	t := &r.Totals
 	text := fmt.Sprintf("Cannot tell: %s no request that is recognised.", either(t.Replies > 0, count(t.Replies, "reply", "replies")+" and", count(t.Packets, "packet", "packets")+" with"))
-	advice := "Capture the port of the server, in both directions."
+	advice := cmp.Or(r.noHeader(), "Capture the port of the server, in both directions.")
 	oneSided := r.o.OneSided || t.Replies+r.a.cuts == 0 && r.returning(t.Requests)
 	if t.Requests > 0 && !r.o.OneSided {
 		text = fmt.Sprintf("Cannot tell whether a server is there: none of %s from %s got a reply.", count(t.Requests, "request", "requests"), t.Addresses.addresses())
@@ -296,6 +296,11 @@ func (r *Report) guessed() (text string) {
 		text = fmt.Sprintf(" In the capture, %s %s.", count(u.Count, "unknown datagram", "unknown datagrams"), strings.Replace(u.What, "looks", "look", int(min(u.Count-1, 1))))
 	}
 	return text
+}
+
+// noHeader returns the advice if most of these look like queries with a wrong header, else "".
+func (r *Report) noHeader() string {
+	return either(strings.Contains(r.guessed(), " FF FF FF FF"), "Correct the client: such a query begins with the four bytes FF FF FF FF.", "")
 }
 
 // lost returns how many requests did not get what they asked for, if they are too many for all to be well.
@@ -492,7 +497,7 @@ func (r *reporting) errors() {
 		return
 	}
 	i := slices.IndexFunc(r.Findings, func(f Finding) bool {
-		return f.Severity == "error" || f.Count >= leastErrors && looping(f.ID) && float64(f.Count) >= loopShare*float64(r.Totals.Replies)
+		return f.Severity == "error" || f.Count >= leastErrors && (looping(f.ID) || f.ID == core.ChallengeSwapped.ID) && float64(f.Count) >= loopShare*float64(r.Totals.Replies)
 	})
 	if i < 0 {
 		return
@@ -501,7 +506,7 @@ func (r *reporting) errors() {
 	v := Verdict{
 		Kind: Errors, From: f.First, To: f.Last,
 		Text:     fmt.Sprintf("Errors: %s of %s %s: %s (%s).", count(f.Count, "message", "messages"), number(r.Totals.Requests+r.Totals.Replies+r.Totals.Notices), r.when(f), f.Text, f.ID),
-		Advice:   "Look at one of them: qdissect -V -Y 'finding == " + f.ID + "'.",
+		Advice:   cmp.Or(either(f.ID == core.ChallengeSwapped.ID, r.notGiven(f.Count), ""), "Look at one of them: qdissect -V -Y 'finding == "+f.ID+"'."),
 		Evidence: Evidence{{"messages", float64(f.Count)}},
 	}
 	if looping(f.ID) {
