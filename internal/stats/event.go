@@ -354,6 +354,18 @@ const crowdPart = 0.25
 // unheardPart is how many of a crowd return challenges, to those to whom an overloaded server does not reply, if these are many.
 const unheardPart = 0.1
 
+// withoutOften takes from the buckets what a client sends to each of its servers that is too often.
+func (x *rates) withoutOften(counts []float64, c *client) {
+	servers := float64(max(c.distinctServers(), 1))
+	c.spans(func(first, last int64, requests float64) {
+		for i := max(floorDiv(first, x.width)-x.start, 0); i < int64(len(counts)) && (x.start+i)*x.width < last; i++ {
+			at := (x.start + i) * x.width
+			part := float64(overlap(at, at+x.width, first, last))
+			counts[i] = less(counts[i], max(requests*part/float64(max(last-first, 1))/servers-programOften*part/1e9, 0))
+		}
+	})
+}
+
 // eventsOf finds the events of one kind of request without a proof.
 func (r *reporting) eventsOf(e *entry[server], q *kindSeries, x *rates) (list []event) {
 	seconds := float64(x.width) / 1e9
@@ -361,13 +373,10 @@ func (r *reporting) eventsOf(e *entry[server], q *kindSeries, x *rates) (list []
 	of := either(q.asks(), unreturning, unasked)
 	// If the server is down, those who else would prove themselves cannot: a flood is more than these.
 	proving := sumsOf(x.by[vouched], x.by[proven])
-	people := slices.Clone(proving) // without those who ask too often
+	people := slices.Clone(proving)
 	if len(open) > 0 && slices.Max(open) >= eventLeast*seconds {
-		for _, c := range r.a.clientsOf(e, func(c *client) bool { return c.proven >= leastOften }) {
-			for i := range people {
-				from := (x.start + int64(i)) * x.width
-				people[i] = less(people[i], max(c.v.within(from, from+x.width)-programOften*seconds, 0))
-			}
+		for _, c := range r.a.clientsOf(e, func(c *client) bool { return c.proven >= leastOften && c.peak >= peakOften }) {
+			x.withoutOften(people, &c.v)
 		}
 	}
 	least := (eventFactor - 1) * quantileOf(people, nil, 0.8)
@@ -579,15 +588,19 @@ func (c *client) within(from, to int64) float64 {
 
 // during returns how many requests a client sent to all servers in a time.
 func (c *client) during(from, to int64) (n float64) {
-	add := func(first, last int64, requests float64) {
+	c.spans(func(first, last int64, requests float64) {
 		n += requests * float64(overlap(from, to, first, last)) / float64(max(last-first, 1))
-	}
-	if c.cells == nil {
-		add(c.first, c.last+1, float64(c.requests))
-		return n
-	}
-	c.cells.in(func(a, b int64, k *cell) { add(max(a, c.first), min(b, c.last+1), float64(k.requests)) })
+	})
 	return math.Min(n, float64(c.requests))
+}
+
+// spans calls f with the requests of each part of the timeline of a client, or with all.
+func (c *client) spans(f func(first, last int64, requests float64)) {
+	if c.cells == nil {
+		f(c.first, c.last+1, float64(c.requests))
+		return
+	}
+	c.cells.in(func(from, to int64, k *cell) { f(max(from, c.first), min(to, c.last+1), float64(k.requests)) })
 }
 
 // busiest returns the smallest set of clients that sent most of the requests of an event, those that prove themselves or those that do

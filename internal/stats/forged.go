@@ -253,7 +253,7 @@ func (r *reporting) hostOf(ev *event) (list []*entry[client], sum float64) {
 // waits reports whether an event is a consequence of an outage: of clients that ask again and again until the server is back, none of them often, and that have heard it.
 func (r *reporting) waits(ev *event) bool {
 	const often = 2 // per second
-	if !slices.ContainsFunc(ev.server.v.outages(r.events), func(s silence) bool {
+	if !slices.ContainsFunc(ev.server.v.outages(nil), func(s silence) bool {
 		return ev.from > s.from-int64(time.Second) && ev.from < s.to && ev.to < s.to+shortest
 	}) {
 		return false

@@ -120,13 +120,15 @@ const accident = 1e-4
 func (s *server) leastReal(list []silence, events []event) float64 {
 	list = slices.SortedFunc(slices.Values(list), func(a, b silence) int { return fewer(b, a) })
 	least, others := math.Inf(1), float64(s.requests)
+	events = slices.DeleteFunc(slices.Clone(events), func(ev event) bool { return &ev.server.v != s })
+	missed := nettext.Each(events, func(ev event) float64 {
+		return s.times().within(ev.from, ev.to, func(p *pulse) uint64 { return uint64(less(p.asked, p.replied)) })
+	})
 	for k, o := range list {
 		others -= o.requests
 		calm := others
-		for _, ev := range events {
-			if &ev.server.v == s && overlap(ev.from-shortest, ev.to+shortest, o.from, o.to) == 0 {
-				calm -= s.times().within(ev.from, ev.to, func(p *pulse) uint64 { return uint64(less(p.asked, p.replied)) })
-			}
+		for i, ev := range events {
+			calm -= either(overlap(ev.from-shortest, ev.to+shortest, o.from, o.to) == 0, missed[i], 0)
 		}
 		answered := float64(less(s.replies, s.unasked)) / max(calm, 1)
 		if enough := k == 0 || others >= float64(leastJudged*(k+1)); enough && o.requests*math.Log1p(-min(answered, 0.999)) < math.Log(accident/float64(s.requests)) {

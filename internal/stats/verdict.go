@@ -268,7 +268,7 @@ func (r *reporting) cannotTell() {
 			advice = "Capture both directions; if both are, a firewall drops the connections, or the host is off: qdissect why ADDR:PORT says more."
 		}
 	}
-	text += r.guessed()
+	text += either(t.Requests == 0 || r.noHeader() != "", r.guessed(), "")
 	for e := range each(r.a.strays.entries) {
 		if v := &e.v; t.Requests+t.Replies == 0 && v.more != nil && v.in >= leastOften && 2*v.in > t.Unknown {
 			from := v.more.sources.count()
@@ -290,17 +290,20 @@ func (r *reporting) cannotTell() {
 	r.say(Verdict{Kind: CannotTell, From: r.From, To: r.To, Text: text, Advice: advice, Evidence: Evidence{{"requests", float64(t.Requests)}, {"replies", float64(t.Replies)}}})
 }
 
-// guessed says what most datagrams that no protocol recognises look like.
-func (r *Report) guessed() (text string) {
-	for _, u := range r.Unknowns[:min(len(r.Unknowns), 1)] {
-		text = fmt.Sprintf(" In the capture, %s %s.", count(u.Count, "unknown datagram", "unknown datagrams"), strings.Replace(u.What, "looks", "look", int(min(u.Count-1, 1))))
+// guessed says what datagrams that no protocol recognises look like: queries with a wrong header, or else most of them.
+func (r *Report) guessed() string {
+	u := cmp.Or(first(r.Unknowns, wrongHeader), first(r.Unknowns, func(Guess) bool { return true }))
+	if u == nil {
+		return ""
 	}
-	return text
+	return fmt.Sprintf(" In the capture, %s %s.", count(u.Count, "unknown datagram", "unknown datagrams"), strings.Replace(u.What, "looks", "look", int(min(u.Count-1, 1))))
 }
 
-// noHeader returns the advice if most of these look like queries with a wrong header, else "".
+func wrongHeader(u Guess) bool { return strings.Contains(u.What, " FF FF FF FF") }
+
+// noHeader returns the advice if some of these look like queries with a wrong header, else "".
 func (r *Report) noHeader() string {
-	return either(strings.Contains(r.guessed(), " FF FF FF FF"), "Correct the client: such a query begins with the four bytes FF FF FF FF.", "")
+	return either(slices.ContainsFunc(r.Unknowns, wrongHeader), "Correct the client: such a query begins with the four bytes FF FF FF FF.", "")
 }
 
 // lost returns how many requests did not get what they asked for, if they are too many for all to be well.

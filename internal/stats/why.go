@@ -427,7 +427,7 @@ func (x *facts) scene(it string) (list []string) {
 	}
 	list = append(list, slices.DeleteFunc(slices.Clone(x.r.Unclear), func(s string) bool { return !strings.HasPrefix(s, stepped) })...)
 	if x.asked() > 0 && x.in > 0 && 10*x.in >= x.asked() {
-		say("It also got %s that no protocol recognises.%s", count(x.in, "datagram", "datagrams"), x.r.guessed())
+		say("It also got %s that no protocol recognises.%s", count(x.in, "datagram", "datagrams"), either(x.r.noHeader() != "", x.r.guessed(), ""))
 	}
 	if u := x.sent(); u > 0 && x.asked() > 0 && 10*u >= x.marks[mData].n {
 		say("It sent %s that no protocol recognises.", count(u, "datagram", "datagrams"))
