@@ -619,7 +619,7 @@ func (g *group) proof(alike, fast, tcp, oneSided bool) string {
 	case g.fewReturned() != "":
 		return g.fewReturned()
 	case g.real && alike:
-		return sure + ". All do the same at the same pace: " + either(fast, "a botnet, or one program on many machines.", "one program on many machines, such as a list of servers that people keep open, or a botnet.")
+		return sure + ", and all do the same at the same pace: " + either(fast, "a botnet, or one program on many machines.", "one program on many machines, such as a list of servers that people keep open, or a botnet.")
 	case oneSided && !g.real:
 		return "One direction does not tell whether that is real, or forged by somebody else."
 	case alike:

@@ -319,7 +319,7 @@ var causes = []Cause{
 	{ID: "other_address", State: Trouble, Certainty: Certain, explains: ofSilence | ofChallenge,
 		Needs:  "replies that answer requests to the server, from another address",
 		Words:  "{n} to {server} {were} answered from {other}: clients drop such replies, because they did not ask it.",
-		Advice: "The host has several addresses: make the server listen on {server} alone (its option for the IP address), or route its replies through the address that was asked. If that is the address of a router in front of it and the client is in the network of the server, ask the server's private address, or let the router translate the client as well (hairpin NAT).",
+		Advice: "The host has several addresses: make the server listen on {server} alone (its option for the IP address), or route its replies through the address that was asked; if that is the address of a router in front of it and the client is in the network of the server, ask the server's private address, or let the router translate the client as well (hairpin NAT).",
 		holds:  func(x *facts) *proof { return x.elsewhereFrom(false) }},
 	{ID: "other_port", State: Trouble, Certainty: Certain, explains: ofSilence | ofChallenge,
 		Needs:  "replies that answer requests to the server, from another port of its address",
@@ -549,10 +549,10 @@ var causes = []Cause{
 	{ID: "no_reply", State: Trouble, Certainty: Likely, explains: ofSilence,
 		Needs:  "four requests or more, no reply at all, no ICMP error that names it, and nothing that says that one direction is missing",
 		Words:  "No reply: {server} replied to none of {n}, and no ICMP error tells why.",
-		Advice: "A host refuses what comes to a closed port: without an ICMP error, a firewall drops the requests or the replies, the host is off, or the server hangs. Look whether the server runs and listens on that port (ss -ulnp); a capture on the host sees requests that the host's own firewall drops.{one}",
+		Advice: "A host refuses what comes to a closed port: without an ICMP error, a firewall drops the requests or the replies, the host is off, or the server hangs. Look whether the server runs and listens on that port (ss -ulnp); a capture on the host sees requests that the host's own firewall drops{one}",
 		holds: func(x *facts) *proof {
 			return x.proofIf(x.asked() > tooFew && x.good+x.replies() == 0,
-				"n", count(x.asked(), "request", "requests"), "one", either(x.r.Totals.Replies == 0 && !x.own, noneReplies, either(x.hosted(), " "+othersRun, ""))).with(x, "requests without a reply", &x.marks[mAsked])
+				"n", count(x.asked(), "request", "requests"), "one", either(x.r.Totals.Replies == 0 && !x.own, noneReplies, either(x.hosted(), ". "+othersRun, "."))).with(x, "requests without a reply", &x.marks[mAsked])
 		}},
 	{ID: "wrong_protocol", State: Trouble, Certainty: Likely, explains: ofSilence,
 		Needs:  "requests of one protocol are answered, and none of at least five of another, which are a tenth of all requests or more",

@@ -68,7 +68,7 @@ func (r *reporting) floods() {
 		case ev.forged:
 			v.Certainty, v.Doubt = Likely, "a challenge that these addresses do not return would make it certain; "+either(r.o.OneSided, "one direction does not tell whether they were given any", either(ev.series[0].proves(), "they were given none", "this request needs none"))
 			why = "Nothing proves it, but " + sentence(ev.because[:min(len(ev.because), 2)]) + "."
-			v.Advice = r.limitAdvice(ev, "Limit these requests in total (qdissect rules prints the rule): it protects the machine and those who get the replies; honest requests suffer as well.")
+			v.Advice = r.limitAdvice(ev, "Limit these requests in total (qdissect rules prints the rule): it protects the machine and those who get the replies; honest requests suffer as well")
 		default:
 			v.Kind, v.Certainty, title = CrowdOrForged, Possible, "Crowd or forged"
 			v.Doubt = "captures with hop limits and addresses as they come from the internet, or a server that asks for a challenge, would tell"
@@ -79,7 +79,7 @@ func (r *reporting) floods() {
 				v.Advice = "All come through one address, that of Docker's proxy or of a NAT: a capture in front of it shows who asks, and that is where a limit per address helps."
 			}
 			if text, even := r.evenly(ev, 1); even && ev.level() >= 1.5*ev.sources { // lists of servers that are open ask once a second
-				why = "They are hardly people: " + text + ". They are programs that ask too often, or forged: " + proof + "."
+				why = "They are programs that ask too often, or forged, and hardly people: " + text + ", and " + proof + "."
 				v.Advice = "Limit these requests per address: it is right in both cases."
 			}
 		}
@@ -88,16 +88,16 @@ func (r *reporting) floods() {
 			in, rate = strings.Replace(in, " from", " or less from", 1), rate+" or more"
 		}
 		v.Text = fmt.Sprintf("%s at %s: %s %s in %s (%s%s)%s. %s", title, where, number(nearest(ev.requests)), r.whatOf(ev),
-			in, rate, times(ev), who, why+either(net != "", "", r.meanwhile(ev)))
+			in, rate, times(ev), who+either(net != "", "", r.meanwhile(ev)), strings.TrimSuffix(why, ".")+either(net != "", "", r.cutOff(ev))+".")
 		lower := strings.TrimSuffix(v.Advice, ".") + "; if it is a limit that leaves the others without a reply, a lower one keeps more players out."
 		v.Advice = either(ev.forged && ev.nature == unasked && strings.Contains(v.Text, asEver), "What drops them protects the server: nothing more has to be done while the line bears them; look whether players get their replies.", v.Advice)
-		v.Advice = either(ev.nature == unreturning && strings.Contains(v.Text, " of all requests meanwhile."), lower, v.Advice)
+		v.Advice = either(ev.nature == unreturning && strings.Contains(v.Text, " of all requests meanwhile"), lower, v.Advice)
 		r.say(v)
 	}
 }
 
 // asEver says that a flood gets no reply, and others do.
-const asEver = " The server sent as many replies as without them: something drops them, or it ignores them."
+const asEver = "; the server sent as many replies as without them (something drops them, or it ignores them)"
 
 // noneCame is what shows that requests are forged that return no challenge.
 const noneCame = "none of these addresses came back with the challenge that it was given"
@@ -130,8 +130,7 @@ func (r *reporting) limitAdvice(ev *event, limit string) string {
 	if len(ev.kinds) == 0 || ev.nature == unreturning {
 		return limit
 	}
-	limit += either(slices.ContainsFunc(ev.server.v.more.known(), (*kindSeries).asks), " Other requests need a challenge: let this one need it, if its version can.", "")
-	return limit
+	return limit + either(slices.ContainsFunc(ev.server.v.more.known(), (*kindSeries).asks), "; other requests need a challenge: let this one need it, if its version can.", ".")
 }
 
 // meanwhile says how a server did during an event, if it did badly.
@@ -143,12 +142,12 @@ func (r *reporting) meanwhile(ev *event) string {
 		replied += part * float64(heard)
 	})
 	if asked < leastOften || replied > 0.9*asked || r.o.OneSided && replied == 0 {
-		return r.cutOff(ev)
+		return ""
 	}
 	if usual := asked - ev.requests; ev.nature == unasked && usual >= leastOften && replied > wellShare*usual && replied < 1.1*usual {
-		return asEver + r.cutOff(ev)
+		return asEver
 	}
-	return fmt.Sprintf(" It replied to %s of all requests meanwhile.", percent(replied/asked)) + r.cutOff(ev)
+	return fmt.Sprintf("; the server replied to %s of all requests meanwhile", percent(replied/asked))
 }
 
 // cutOff says that soon after an event nobody asked its server for long.
@@ -166,7 +165,7 @@ func (r *reporting) cutOff(ev *event) string {
 	if gap < max(int64(shortestCut), 5*widths[t.width]) || gap > int64(24*time.Hour) || ev.from-r.a.first < int64(shortestCut)/2 || usual*float64(gap) < 2*leastWell {
 		return ""
 	}
-	return fmt.Sprintf(" Then nobody asked it for %s, and before the flood %s times per second: a provider that drops all to an address (a null route) ends floods so, and keeps players away as well.", duration(time.Duration(gap).Round(time.Second)), rounded(usual*1e9))
+	return fmt.Sprintf("; then nobody asked the server for %s, and before the flood %s times per second, as when a provider drops all to an address (a null route), which keeps players away as well", duration(time.Duration(gap).Round(time.Second)), rounded(usual*1e9))
 }
 
 // shortestCut is how long nobody asks a server after a flood until it is worth a word.

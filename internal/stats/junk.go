@@ -118,13 +118,13 @@ func (r *reporting) junkAt(e *entry[server], s *stray) (v Verdict, ok bool) {
 	case rate < eventLeast, !spread && rate < junkPace, !spread && !alive && !mirrors && rate < junkPace*sources:
 		return v, false
 	}
-	who, advice := fmt.Sprintf("%s addresses", number(nearest(sources))), "The server can do nothing with them; what hurts is their number. If they fill the line, only the provider can filter them: the addresses are probably forged, so that a limit or a block by address does not help."
+	who, advice := fmt.Sprintf("%s addresses", number(nearest(sources))), "If they fill the line, only the provider can filter them: the server can do nothing with them, and the addresses are probably forged, so that a limit or a block by address does not help."
 	if from.Percent == 100 {
 		who = "more than " + who
 	}
 	if mirrors {
 		who = fmt.Sprintf("port %d of %s", s.more.port, who)
-		advice = fmt.Sprintf("They are most likely replies of such servers, which somebody asks in its name: have the provider drop UDP from port %d to that address. The senders are real hosts, and too many to block one by one.", s.more.port)
+		advice = fmt.Sprintf("They are most likely replies of such servers, which somebody asks in its name: have the provider drop UDP from port %d to that address, because the senders are real hosts, and too many to block one by one.", s.more.port)
 	}
 	few := r.senders(s.more, mostOf*n+either(spread, f.out, 0)) // among many others, those who sent it even if all of the rest is theirs, too
 	if len(few) > 0 {
@@ -163,7 +163,7 @@ func (r *reporting) fragments() {
 		Kind: JunkFlood, Certainty: Likely, From: f.First, To: f.Last,
 		Text: fmt.Sprintf("Junk flood of fragments: %s IP fragments in %s (%s per second) that belong to no whole datagram and to no known protocol.",
 			number(f.Count), r.span(f.First.UnixNano(), f.Last.UnixNano()), rounded(rate)),
-		Advice:   "Nothing can be done with them; what hurts is their number. Drop fragments of UDP at the border if no reply needs them; if they fill the line, only the provider can.",
+		Advice:   "Drop fragments of UDP at the border if no reply needs them; if they fill the line, only the provider can.",
 		Evidence: Evidence{{"datagrams", n}, {"requests", n}, {"datagrams_per_second", round(rate, 1)}, {"seconds", round(length.Seconds(), 1)}},
 		Doubt:    "a capture of all fragments would make it certain: one that lacks packets has the same of honest datagrams",
 	})

@@ -32,8 +32,17 @@ type Said struct {
 	wrong []string
 }
 
-// Contradictions returns where a report and answers about its servers have different numbers, or one names trouble and the other none.
+// sentenceEnd is where a sentence of a text ends, and another one begins.
+var sentenceEnd = regexp.MustCompile(`[.!?] +[A-Z0-9(]`)
+
+// Contradictions returns where a report and answers about its servers have different numbers, or one names trouble and the other none,
+// and verdicts that are too long.
 func Contradictions(r *Report, list ...*Answer) (all []string) {
+	for _, v := range r.Verdicts {
+		if len(sentenceEnd.FindAllString(v.Text, -1)) > 1 || sentenceEnd.MatchString(v.Advice) {
+			all = append(all, "more than two sentences and one of advice: "+v.Text+" > "+v.Advice)
+		}
+	}
 	for _, w := range list {
 		if r.Verdicts[0].Kind == NothingUnusual && w.State == Trouble {
 			all = append(all, "report has nothing unusual, and why has "+w.Cause+": "+w.Text)

@@ -440,7 +440,7 @@ func (r *reporting) neverReplied(e *entry[server]) {
 		return
 	}
 	text := fmt.Sprintf("No reply: %s answered none of %s from %s in %s", r.address(e), count(v.requests, "request", "requests"), v.sources().addresses(), r.span(v.first, v.last))
-	text, advice := r.withICMP(v, text, "Look whether the address and the port are right; qdissect why ADDR:PORT says more of one server."+either(r.Totals.Replies == 0 && len(r.o.Home) == 0, noneReplies, ""))
+	text, advice := r.withICMP(v, text, "Look whether the address and the port are right (qdissect why ADDR:PORT says more of one server)"+either(r.Totals.Replies == 0 && len(r.o.Home) == 0, noneReplies, "."))
 	if said := text; v.says() == "" || v.says() == saysClosed {
 		does, odd := r.sends(e)
 		text += either(v.says() != "", "", cmp.Or(does, ", and nothing"+either(r.Totals.Unknown > 0, " that is recognised", "")+" shows that a server is there"))
@@ -1010,16 +1010,16 @@ func (r *reporting) ignored() {
 			}
 			who = count(n, "client", "clients") + of
 		} else if n > 1 {
-			more = " So it is with " + count(n-1, "other client", "other clients") + of + "."
+			more = " So it is with " + count(n-1, "other client", "other clients") + of
 		}
 		inside, look := r.a.clientsOf(e, func(c *client) bool { return c.replies > 0 }), "Look "+either(n == 1, "at what it sends (qdissect -Y 'src_ip == "+who+"'), and ", "")+"whether the server or a firewall bans or limits "+whom
 		if outside := func(c *entry[client]) bool { return !private(c.addr()) }; r.a.clients.gone == 0 && len(inside) > 0 && !slices.ContainsFunc(inside, outside) && len(slices.DeleteFunc(slices.Clone(list), outside)) == 0 {
-			more += " Only private addresses get replies."
+			more += either(more == "", " Only", "; only") + " private addresses get replies"
 			look = "Look whether a firewall lets only the server's own networks in, and whether replies to others have a way out (the default route, a VPN)"
 		}
 		text := fmt.Sprintf("Not answered: %s%s replies to %s of %s of %s in %s, and to %s of those of others", r.address(e), r.named(&e.v), heard, count(x.own, "request", "requests"), who,
 			r.span(times.first, times.last), percent(float64(x.good)/float64(x.others)))
-		text += either(2*e.v.fates[dissect.OutcomeRefused] > e.v.fates.missed(), "; ICMP says: "+e.v.says(), "") + "." + more
+		text += either(2*e.v.fates[dissect.OutcomeRefused] > e.v.fates.missed(), "; ICMP says: "+e.v.says(), "") + "." + either(more == "", "", more+".")
 		r.say(Verdict{
 			Kind: Unwell, Certainty: Likely, Server: r.address(e), Sources: r.names(list), From: instant(times.first), To: instant(times.last), Text: text,
 			Advice:   either(c.v.class() == never, wrongChallenges, look+"; a capture on the host of the server shows whether it replies."),
@@ -1122,7 +1122,7 @@ func (r *reporting) unwellAt(e *entry[server], o *Outcome, n uint64, when string
 		{o.ChallengeOnly, "got a challenge only, " + either(soon, "and the capture may end before their clients return it", "because their clients did not return it or got another one each time"),
 			either(soon, causeOf("capture_ends").Advice, "Look at the clients: those from before challenges never get an answer, and a challenge that changes each time is of no use.")},
 		{o.Late, "were answered late", "The replies come later than clients wait: look at the load of the server and at the path to it."},
-		{o.Partial, "were answered in part, because parts or fragments are missing", "Something on the path drops large or fragmented packets: check the MTU and whether a firewall drops IP fragments. The capture itself lacks them if its filter names a port."},
+		{o.Partial, "were answered in part, because parts or fragments are missing", "Something on the path drops large or fragmented packets: check the MTU and whether a firewall drops IP fragments; the capture itself lacks them if its filter names a port."},
 		{o.Refused, "were refused" + either(e.v.says() == "", "", " (ICMP says: "+e.v.says()+")"),
 			either(e.v.says() == saysClosed, "The server is off at times, or a firewall rejects: look at both.", "The sender of the ICMP errors says why: look at its rules and routes.")},
 	}

@@ -268,19 +268,25 @@ func (r *reporting) cannotTell() {
 			advice = "Capture both directions; if both are, a firewall drops the connections, or the host is off: qdissect why ADDR:PORT says more."
 		}
 	}
-	text += either(t.Requests == 0 || r.noHeader() != "", r.guessed(), "")
+	var more []string
+	if g := r.guessed(); g != "" && (t.Requests == 0 || r.noHeader() != "") {
+		more = append(more, "i"+strings.Trim(g, " I."))
+	}
 	for e := range each(r.a.strays.entries) {
 		if v := &e.v; t.Requests+t.Replies == 0 && v.more != nil && v.in >= leastOften && 2*v.in > t.Unknown {
 			from := v.more.sources.count()
 			from.Count = min(from.Count, v.in)
-			text += fmt.Sprintf(" Of %s that no protocol recognises, %s are to %s, from %s.", count(t.Unknown, "datagram", "datagrams"), either(v.in == t.Unknown, "all", number(v.in)),
-				netip.AddrPortFrom(r.host(e.addr()), e.Port), from.addresses())
-			advice = "If a server is there, they are a flood, or the traffic of its game: qdissect --all shows them. If not, capture the port of the server, in both directions."
+			more = append(more, fmt.Sprintf("of %s that no protocol recognises, %s are to %s, from %s", count(t.Unknown, "datagram", "datagrams"), either(v.in == t.Unknown, "all", number(v.in)),
+				netip.AddrPortFrom(r.host(e.addr()), e.Port), from.addresses()))
+			advice = "If a server is there, they are a flood, or the traffic of its game (qdissect --all shows them); if not, capture the port of the server, in both directions."
 		}
 	}
 	if n := r.a.cuts; n > 0 {
-		text += fmt.Sprintf(" The snapshot length cut %s: what these are or answer is not known.", count(n, "datagram", "datagrams"))
+		more = append(more, fmt.Sprintf("the snapshot length cut %s: what these are or answer is not known", count(n, "datagram", "datagrams")))
 		advice = causeOf("cut").Advice
+	}
+	if s := strings.Join(more, "; "); s != "" {
+		text += " " + strings.ToUpper(s[:1]) + s[1:] + "."
 	}
 	if oneSided && t.Requests+t.Replies > 0 {
 		text = fmt.Sprintf("Cannot tell whether %s: %s and %s were captured%s.", either(t.Replies > 0, "requests are answered", "servers reply"),
@@ -321,9 +327,9 @@ func (r *reporting) unpaired() (text, advice string) {
 	}
 	if most != nil {
 		u := most.v.strange
-		return fmt.Sprintf("Cannot tell: %s got %s from %s in %s that no request in the capture asked for. Its requests went another way, or somebody asks in its name.",
+		return fmt.Sprintf("Cannot tell: %s got %s from %s in %s that no request in the capture asked for: its requests went another way, or somebody asks in its name.",
 				r.source(most), count(u.unasked, "reply", "replies"), count(u.reflectors(), "server", "servers"), r.span(u.first, u.last)),
-			"Capture both directions. If that address asked for nothing, tell the operators of the servers, and have the provider drop what comes from their ports."
+			"Capture both directions; if that address asked for nothing, tell the operators of the servers, and have the provider drop what comes from their ports."
 	}
 	list := slices.DeleteFunc(slices.Clone(r.servers), func(e *entry[server]) bool {
 		return (e.v.replies > 0 || e.v.fates[dissect.OutcomeOneSided] < leastWell) && (e.v.requests > 0 || e.v.replies < leastWell || r.foundByAll(e))
@@ -332,8 +338,8 @@ func (r *reporting) unpaired() (text, advice string) {
 		return "", ""
 	}
 	who, rest := r.address(list[0]), less(r.Totals.Requests, nearest(totalOf(list, func(e *entry[server]) float64 { return float64(e.v.requests) })))
-	return fmt.Sprintf("Cannot tell whether requests to %s%s get replies: only one direction is in the capture.%s", who, others(len(list)-1),
-			either(rest > 0, fmt.Sprintf(" Of %s to others%s.", count(rest, "request", "requests"), r.share()), "")),
+	return fmt.Sprintf("Cannot tell whether requests to %s%s get replies: only one direction is in the capture%s.", who, others(len(list)-1),
+			either(rest > 0, fmt.Sprintf("; of %s to others%s", count(rest, "request", "requests"), r.share()), "")),
 		"Capture both directions to know whether that server answers well: qdissect why " + who + " says more."
 }
 

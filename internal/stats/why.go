@@ -211,7 +211,7 @@ var overTCP = strings.NewReplacer(partsLost, segmentsLost, "Packets get lost on 
 	", at limits of its queries and of its firewall, and at the path to it", " and at limits of its queries", "UDP", "TCP", "ss -ulnp", "ss -ltnp")
 
 const (
-	noneReplies  = " No reply of any server is in the capture: perhaps it holds one direction only."
+	noneReplies  = "; no reply of any server is in the capture: perhaps it holds one direction only."
 	sharedAdvice = "So many at once: look at the network, the firewall or the provider in front of them, and at the link of those who ask."
 	othersRun    = "Other servers of that host reply: look whether this one runs, and at its port."
 	hostAdvice   = "All of one host: look whether it was restarted or overloaded, and at its link and its firewall."
