@@ -270,7 +270,7 @@ func (r *reporting) cannotTell() {
 	}
 	var more []string
 	if g := r.guessed(); g != "" && (t.Requests == 0 || r.noHeader() != "") {
-		more = append(more, "i"+strings.Trim(g, " I."))
+		more = append(more, strings.Trim(g, " ."))
 	}
 	for e := range each(r.a.strays.entries) {
 		if v := &e.v; t.Requests+t.Replies == 0 && v.more != nil && v.in >= leastOften && 2*v.in > t.Unknown {
