@@ -92,12 +92,12 @@ func (s *side[T, P]) release(place int32) {
 }
 
 // withRoom returns a slab with room for another entry, even beyond the limit. It grows by
-// a factor of four up to the limit: untouched memory costs nothing, but the old slab does.
+// a factor of two up to the limit.
 func withRoom[T any](s []T, limit int) []T {
 	if len(s) < cap(s) {
 		return s
 	}
-	return append(make([]T, 0, max(min(limit, 4*len(s)+8), len(s)+1)), s...)
+	return append(make([]T, 0, max(min(limit, 2*len(s)+8), len(s)+1)), s...)
 }
 
 // recent maps the newest keys, at most limit, to values; the oldest key is evicted.

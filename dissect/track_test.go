@@ -503,9 +503,9 @@ func TestRecent(t *testing.T) {
 	}
 }
 
-// TestRoom: slabs grow by four, up to a limit, but always by one; links of requests have 255 places.
+// TestRoom: slabs grow by two, up to a limit, but always by one; links of requests have 255 places.
 func TestRoom(t *testing.T) {
-	for n, want := range map[int]int{0: 8, 10: 48, 248: 1000, 247: 996, 999: 1000, 1000: 1001} {
+	for n, want := range map[int]int{0: 8, 10: 28, 496: 1000, 495: 998, 999: 1000, 1000: 1001} {
 		if got := cap(withRoom(make([]int, n), 1000)); got != want {
 			t.Errorf("%d entries: room for %d, want %d", n, got, want)
 		}

@@ -243,9 +243,7 @@ func (a *Aggregate) forgetServer(s *server) {
 	} else if s.pulses != nil {
 		s.pulses.clear()
 	}
-	for i := 0; i < len(s.kinds) && s.kinds[i].kind != 0; i++ {
-		s.kinds[i] = asked{}
-	}
+	clear(s.kinds[:])
 	s.tally = tally{pulses: s.pulses}
 	s.name, s.mapName = s.name[:0], s.mapName[:0]
 }
