@@ -846,11 +846,6 @@ func (a *Aggregate) Finding(f *dissect.FlowFinding) {
 			e.v.times().at(t).reply(t)
 		}
 	}
-	if p := f.Protocol; p != nil && p.Split != nil && (f.Type == p.Split.Incomplete || f.Type == p.Split.Endless) {
-		if e := a.known(&f.Src); e != nil {
-			e.v.incomplete++
-		}
-	}
 	if f.ICMPFrame == 0 {
 		return
 	}

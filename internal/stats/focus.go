@@ -728,11 +728,6 @@ func (f *focus) finding(x *dissect.FlowFinding) {
 			}
 		}
 		return
-	case x.Protocol != nil && x.Protocol.Split != nil && (x.Type == x.Protocol.Split.Incomplete || x.Type == x.Protocol.Split.Endless):
-		if t := f.of[x.Src]; t != nil {
-			t.marks[mShort].add(1, f.input, x.Frame)
-		}
-		return
 	}
 	limit := x.Protocol != nil && x.Type == x.Protocol.Pairing.TooOften
 	loop := x.Protocol != nil && x.Type == x.Protocol.Pairing.ChallengeLoop

@@ -439,7 +439,7 @@ func (t *Talks) elsewhere(f *dissect.FlowFinding) (list []message) {
 
 // fromServer reports whether what a finding is about came from a server, as far as that is known without the message.
 func fromServer(f *dissect.FlowFinding) bool {
-	if s := f.Protocol.Split; s != nil && (f.Type == s.Incomplete || f.Type == s.Endless) {
+	if s := f.Protocol.Split; s != nil && f.Type == s.Incomplete {
 		return true
 	}
 	ports := f.Protocol.Ports
