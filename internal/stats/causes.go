@@ -516,7 +516,7 @@ var causes = []Cause{
 		holds: func(x *facts) *proof {
 			n, lost := first(x.noted, func(n noted) bool { return n.bySelf == 0 && !n.loop && !n.limit }), less(x.asked(), x.replies())
 			ignored := first(x.verdicts, func(v Verdict) bool { return v.Kind == Unwell && len(v.Sources) > 0 })
-			if n == nil || n.n < kindLeast || n.n > lost || 2*n.n < lost || ignored != nil || 10*lost < x.asked() || x.well() && n.id != core.ChallengeSwapped.ID { // some may be open
+			if n == nil || n.n < kindLeast || n.n > lost || 2*n.n < lost || ignored != nil && strings.HasSuffix(n.id, ".mismatch") || 10*lost < x.asked() || x.well() && n.id != core.ChallengeSwapped.ID { // some may be open
 				return nil
 			}
 			p := x.proof("n", count(n.n, "request", "requests"), "text", shown([]byte(n.text)), "id", n.id).with(x, "such requests", &n.mark)
@@ -586,7 +586,7 @@ var causes = []Cause{
 			return p
 		}},
 	{ID: "client_ignored", State: Trouble, Certainty: Likely, explains: ofSilence,
-		Needs:  "ten requests of a client that asks one server, and a fifth of its requests, have no reply, or ten of clients of a network, of which none gets one; and nine tenths of ten or more of others, of the same kinds, have one, those without any reply aside; servers need not be silent to such a kind, and no verdict of the report explains it; or ten addresses, which ask twice or more for ten seconds or more, get no reply at all, and have sent nine tenths of what has none; or one client among others sent nine tenths of what has none, and no challenge that it returned is right",
+		Needs:  "ten requests of a client that asks one server, and a fifth of its requests, have no reply, or ten of clients of a network, of which none gets one; and nine tenths of ten or more of others, of the same kinds, have one, those without any reply aside; servers need not be silent to such a kind, and no verdict of the report explains it; or ten addresses, which ask twice or more for ten seconds or more, get no reply at all, or one that asks five times or more, and have sent nine tenths of what has none; or one client among others sent nine tenths of what has none, and no challenge that it returned is right",
 		Words:  "{verdict}",
 		Advice: "{advice}",
 		holds: func(x *facts) *proof {

@@ -144,12 +144,17 @@ func (f *film) answered(n int, server netip.AddrPort) {
 	f.replied(n, askInfo, .001, server, server, infoReply("Old town"))
 }
 
+// turn adds a request, and its reply after so long if it has one.
+func (f *film) turn(at, after float64, from netip.AddrPort, replied bool) {
+	if f.udp(at, from, filmServer, askInfo); replied {
+		f.udp(at+after, filmServer, from, infoReply("Old town"))
+	}
+}
+
 // partly adds requests, of which some are answered after so long.
 func (f *film) partly(n int, after float64, replies func(i int, at float64) bool) {
 	polls(n, func(i int, at float64, from netip.AddrPort) {
-		if f.udp(at, from, filmServer, askInfo); replies(i, at) {
-			f.udp(at+after, filmServer, from, infoReply("Old town"))
-		}
+		f.turn(at, after, from, replies(i, at))
 	})
 }
 
@@ -184,10 +189,7 @@ func (f *film) goesOn(at float64) {
 // watched adds a client that asks every two seconds from one socket; replies says which requests are answered.
 func (f *film) watched(n int, replies func(i int) bool) {
 	for i := range n {
-		f.udp(2*float64(i), askers(1), filmServer, askInfo)
-		if replies(i) {
-			f.udp(2*float64(i)+.001, filmServer, askers(1), infoReply("Old town"))
-		}
+		f.turn(2*float64(i), .001, askers(1), replies(i))
 	}
 	f.goesOn(2*float64(n) + 30)
 }
@@ -196,10 +198,7 @@ func (f *film) watched(n int, replies func(i int) bool) {
 func (f *film) people(replies func(client int, at float64) bool) {
 	for i := range 600 {
 		at, c := float64(i)/5, i%10
-		f.udp(at, askers(c), filmServer, askInfo)
-		if replies(c, at) {
-			f.udp(at+.001, filmServer, askers(c), infoReply("Old town"))
-		}
+		f.turn(at, .001, askers(c), replies(c, at))
 	}
 	f.goesOn(150)
 }
@@ -208,10 +207,8 @@ func (f *film) people(replies func(client int, at float64) bool) {
 func (f *film) sockets(after func(client int, at float64) float64) {
 	for i := range 450 {
 		at, c := float64(i)*.4, i%10
-		f.udp(at, askers(c), filmServer, askInfo)
-		if wait := after(c, at); wait >= 0 {
-			f.udp(at+wait, filmServer, askers(c), infoReply("Old town"))
-		}
+		wait := after(c, at)
+		f.turn(at, wait, askers(c), wait >= 0)
 	}
 }
 
@@ -237,11 +234,9 @@ func (f *film) pauses(client func(i int) int) {
 			f.udp(at, askers(i), filmServer, askInfo)
 			f.udp(at+.001, filmServer, askers(i), infoReply("Old town"))
 		}
-		c := client(i)
-		if c == i && !paused {
-			continue
+		if c := client(i); c != i || paused {
+			f.udp(at+.1, netip.AddrPortFrom(netip.AddrFrom4([4]byte{20, 9, byte(9 + c/12), byte(1 + c)}), uint16(4000+i)), filmServer, askInfo)
 		}
-		f.udp(at+.1, netip.AddrPortFrom(netip.AddrFrom4([4]byte{20, 9, byte(9 + c/12), byte(1 + c)}), uint16(4000+i)), filmServer, askInfo)
 	}
 	f.goesOn(90)
 }
@@ -255,14 +250,21 @@ func (f *film) burst(network func(client int) int) {
 	}
 }
 
+// few adds requests of one client, without a reply, to those of others.
+func (f *film) few(n int) {
+	f.answered(40, filmServer)
+	for i := range n {
+		f.turn(.1+3*float64(i), 0, netip.AddrPortFrom(askers(99).Addr(), uint16(4000+i)), false)
+	}
+	f.goesOn(60)
+}
+
 // network adds those of five clients of a network, which are answered or not, to requests of people.
 func (f *film) network(answered bool) {
 	f.people(func(int, float64) bool { return true })
 	for i := range 150 {
 		at, c := float64(i)*.8+.1, netip.AddrPortFrom(netip.AddrFrom4([4]byte{20, 9, 9, byte(i % 5)}), 4000)
-		if f.udp(at, c, filmServer, askInfo); answered {
-			f.udp(at+.001, filmServer, c, infoReply("Old town"))
-		}
+		f.turn(at, .001, c, answered)
 	}
 }
 
@@ -288,9 +290,7 @@ func (f *film) fewOf(clients, each int, answered func(client int) bool) {
 	for i := range clients * each {
 		c, at := i%clients, float64(i)*100/float64(clients*each)+.1
 		from := netip.AddrPortFrom(netip.AddrFrom4([4]byte{20, 9, 9, byte(c + 1)}), uint16(4000+i))
-		if f.udp(at, from, filmServer, askInfo); answered(c) {
-			f.udp(at+.001, filmServer, from, infoReply("Old town"))
-		}
+		f.turn(at, .001, from, answered(c))
 	}
 }
 
@@ -298,9 +298,7 @@ func (f *film) fewOf(clients, each int, answered func(client int) bool) {
 func (f *film) dozen(ports int, replies func(i int, at float64) bool) {
 	for i := range 30 * 57 {
 		at, from := float64(i)/57, netip.AddrPortFrom(askers(i%12).Addr(), uint16(20000+i*ports))
-		if f.udp(at, from, filmServer, askInfo); replies(i, at) {
-			f.udp(at+.001, filmServer, from, infoReply("Old town"))
-		}
+		f.turn(at, .001, from, replies(i, at))
 	}
 	f.goesOn(60)
 }
@@ -977,6 +975,8 @@ var filmCauses = []filmCause{
 			})
 		},
 		near: func(f *film) { f.challenged(10, filmServer, func(int) string { return infoReply("Old town") }) }, nearIs: "works", says: "challenges that the server did not give them .a2s.challenge.mismatch", not: "refuses"},
+	{id: "client_ignored", // that asks only a few times
+		has: func(f *film) { f.few(5) }, near: func(f *film) { f.few(4) }, nearIs: "works", says: "11 % got no reply, all of them from 59.7.99.9, which never gets one"},
 }
 
 // misled adds five clients, each with requests from ports and replies to others; a negative one is not in the capture.
@@ -1116,9 +1116,7 @@ var filmLAN = []filmCause{
 	{id: "late_replies", // of which some are lost: before the first one, the server is not silent
 		has: func(f *film) {
 			polls(60, func(i int, at float64, from netip.AddrPort) {
-				if f.udp(at, from, filmServer, askInfo); i%4 > 0 {
-					f.udp(at+7, filmServer, from, infoReply("Old town"))
-				}
+				f.turn(at, 7, from, i%4 > 0)
 			})
 		},
 		near: func(f *film) { f.answered(60, filmServer) }, nearIs: "works", says: "45 of 45 answers .* came later"},
@@ -1166,9 +1164,7 @@ func (f *film) bursts(replies func(i int, at float64) bool) {
 		if i >= 160 {
 			at = 5 + float64(i-160)/4
 		}
-		if f.udp(at, from, filmServer, askInfo); replies(i, at) {
-			f.udp(at+.001, filmServer, from, infoReply("Old town"))
-		}
+		f.turn(at, .001, from, replies(i, at))
 	}
 }
 

@@ -976,6 +976,13 @@ func (s *server) repliedIn(first, last int64) (is bool) {
 	return is
 }
 
+// lookAt advises what to look at if a server does not reply to one address, and seenOnHost where it can be seen.
+func lookAt(who string) string {
+	return "Look at what it sends (qdissect -Y 'src_ip == " + who + "'), and whether the server or a firewall bans or limits that address"
+}
+
+const seenOnHost = "; a capture on the host of the server shows whether it replies."
+
 // ignored says that a server does not reply to a client, or to some, as it does to others, also if these ask again before the time for a reply is over.
 func (r *reporting) ignored() {
 	if r.o.OneSided {
@@ -989,12 +996,11 @@ func (r *reporting) ignored() {
 		}
 		c := list[0]
 		x := r.compared(&c.v, e, list)
-		heard, who, more, whom, times := "none", r.source(c), "", "that address", c.v.lived
+		heard, who, more, whom, times := "none", r.source(c), "", "these addresses", c.v.lived
 		if c.v.replies > 0 {
 			heard = "only " + number(c.v.replies)
 		}
 		n, of := uint64(len(list)), ""
-		whom = either(n > 1, "these addresses", whom)
 		if net := r.networkOf(list); n > 2 && net.IsValid() && r.a.deaf(e)[netOf(c.addr(), 64)] != nil { // else others of it get replies
 			of, whom = " of "+net.String(), "that network"
 		}
@@ -1012,7 +1018,7 @@ func (r *reporting) ignored() {
 		} else if n > 1 {
 			more = " So it is with " + count(n-1, "other client", "other clients") + of
 		}
-		inside, look := r.a.clientsOf(e, func(c *client) bool { return c.replies > 0 }), "Look "+either(n == 1, "at what it sends (qdissect -Y 'src_ip == "+who+"'), and ", "")+"whether the server or a firewall bans or limits "+whom
+		inside, look := r.a.clientsOf(e, func(c *client) bool { return c.replies > 0 }), either(n == 1, lookAt(who), "Look whether the server or a firewall bans or limits "+whom)
 		if outside := func(c *entry[client]) bool { return !private(c.addr()) }; r.a.clients.gone == 0 && len(inside) > 0 && !slices.ContainsFunc(inside, outside) && len(slices.DeleteFunc(slices.Clone(list), outside)) == 0 {
 			more += either(more == "", " Only", "; only") + " private addresses get replies"
 			look = "Look whether a firewall lets only the server's own networks in, and whether replies to others have a way out (the default route, a VPN)"
@@ -1022,7 +1028,7 @@ func (r *reporting) ignored() {
 		text += either(2*e.v.fates[dissect.OutcomeRefused] > e.v.fates.missed(), "; ICMP says: "+e.v.says(), "") + "." + either(more == "", "", more+".")
 		r.say(Verdict{
 			Kind: Unwell, Certainty: Likely, Server: r.address(e), Sources: r.names(list), From: instant(times.first), To: instant(times.last), Text: text,
-			Advice:   either(c.v.class() == never, wrongChallenges, look+"; a capture on the host of the server shows whether it replies."),
+			Advice:   either(c.v.class() == never, wrongChallenges, look+seenOnHost),
 			Evidence: Evidence{{"requests", float64(x.own)}, {"replies", float64(c.v.replies)}},
 		})
 	}
@@ -1116,9 +1122,10 @@ func (r *reporting) unwellAt(e *entry[server], o *Outcome, n uint64, when string
 		what, advice string
 	}
 	odd, soon := 2*e.v.fates[dissect.OutcomeOther] > o.Unanswered, r.duration() < 2 // seconds: clients return a challenge when they have it
+	wrong := either(r.Totals.Servers == 1, r.notGiven(max(o.Unanswered, 1)), "")
 	parts := []part{
 		{o.Unanswered, either(odd, "got a reply of another kind only", "got no reply"), either(odd, causeOf("other_kind").Advice,
-			cmp.Or(either(r.Totals.Servers == 1, r.notGiven(max(o.Unanswered, 1)), ""), "Look at the load of the server, at limits of its queries and of its firewall, and at the path to it."))},
+			cmp.Or(wrong, "Look at the load of the server, at limits of its queries and of its firewall, and at the path to it."))},
 		{o.ChallengeOnly, "got a challenge only, " + either(soon, "and the capture may end before their clients return it", "because their clients did not return it or got another one each time"),
 			either(soon, causeOf("capture_ends").Advice, "Look at the clients: those from before challenges never get an answer, and a challenge that changes each time is of no use.")},
 		{o.Late, "were answered late", "The replies come later than clients wait: look at the load of the server and at the path to it."},
@@ -1140,9 +1147,16 @@ func (r *reporting) unwellAt(e *entry[server], o *Outcome, n uint64, when string
 		theirs += c.v.requests
 		times.reach(&c.v.lived)
 	}
-	if n := uint64(len(silent)); n >= leastIgnored && times.last-times.first >= mostIdle && theirs >= 2*n && 10*theirs >= 9*less(e.v.requests, e.v.replies) && 4*theirs < 3*e.v.requests {
+	deaf := uint64(len(silent))
+	all := less(e.v.requests, e.v.replies)
+	switch lost := theirs >= 2*deaf && times.last-times.first >= mostIdle && 10*theirs >= 9*all && 4*theirs < 3*e.v.requests; {
+	case lost && deaf == 1 && theirs >= kindLeast && e.v.repliedIn(times.first, times.last):
 		sources = r.names(silent)
-		parts[0].what += fmt.Sprintf(", nearly all of %s that never get one (%s and others), while others do", count(n, "address", "addresses"), sources[0])
+		parts[0].what += ", " + either(theirs < all, "nearly all", "all") + " of them from " + sources[0] + ", which never gets one, while others do"
+		parts[0].advice = cmp.Or(wrong, lookAt(sources[0])+seenOnHost)
+	case lost && deaf >= leastIgnored:
+		sources = r.names(silent)
+		parts[0].what += fmt.Sprintf(", nearly all of %s that never get one (%s and others), while others do", count(deaf, "address", "addresses"), sources[0])
 		parts[0].advice = "Look what these addresses have in common: a firewall that bans them or lets only known ones pass, a full table of connections (conntrack), or a link or server behind the address that is down."
 	}
 	if who := r.a.clientsOf(e, func(c *client) bool { return c.class() == never }); len(who) == 1 && e.v.sources().Count > 1 && 10*who[0].v.challenged >= 9*o.ChallengeOnly {
