@@ -121,6 +121,7 @@ type facts struct {
 	n, good  uint64  // of these: the ended ones, and those with any reply; or sendings
 	what     string  // that these are
 	in       uint64  // datagrams to it that no protocol recognises
+	alone    string  // from whom these are, if they are from one address
 	ports    []*target
 	beats    series // of the protocols that it speaks
 	silences []Verdict
@@ -171,6 +172,9 @@ func (a *Aggregate) Why(server netip.AddrPort, o Options) []*Answer {
 		for i := range a.strays.entries {
 			if e := &a.strays.entries[i]; e.addr() == t.at.Addr() && (t.at.Port() == 0 || e.Port == t.at.Port()) {
 				x.in += e.v.in
+				if m := e.v.more; m != nil && e.v.out+t.marks[mUnasked].n == 0 && m.sources.count().Count == 1 {
+					x.alone = ", all from " + m.senders[maxSenders-1].addr.String() + ", and replied to none of them" // the first one has the last place
+				}
 			}
 		}
 		x.prepare()
@@ -427,7 +431,7 @@ func (x *facts) scene(it string) (list []string) {
 	}
 	list = append(list, slices.DeleteFunc(slices.Clone(x.r.Unclear), func(s string) bool { return !strings.HasPrefix(s, stepped) })...)
 	if x.asked() > 0 && x.in > 0 && 10*x.in >= x.asked() {
-		say("It also got %s that no protocol recognises.%s", count(x.in, "datagram", "datagrams"), either(x.r.noHeader() != "", x.r.guessed(), ""))
+		say("It also got %s that no protocol recognises%s.%s", count(x.in, "datagram", "datagrams"), x.alone, either(x.r.noHeader() != "", x.r.guessed(), ""))
 	}
 	if u := x.sent(); u > 0 && x.asked() > 0 && 10*u >= x.marks[mData].n {
 		say("It sent %s that no protocol recognises.", count(u, "datagram", "datagrams"))
