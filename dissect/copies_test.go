@@ -213,9 +213,9 @@ func TestMirrorCrowd(t *testing.T) {
 // TestPolling: a client that asks faster than the server answers gets no round
 // trip that is not the true one, and none of its messages is lost.
 func TestPolling(t *testing.T) {
-	for _, every := range []float64{2, 5, 7, 10, 20, 50, 100, 400} {
-		for _, rtt := range []float64{3, 7.5, 30, 150, 151, 1050, 5200} {
-			for _, replies := range []string{"same", "different", "in parts"} {
+	for i, every := range []float64{2, 5, 7, 10, 20, 50, 100, 400} {
+		for k, rtt := range []float64{3, 7.5, 30, 150, 151, 1050, 5200} {
+			for _, replies := range []string{"same", "different", "in parts", "same", "different"}[(i+k)%3:][:must.Try(1, 3)] {
 				p := &poll{script: newScript(t, dissect.Config{}), rtt: time.Duration(rtt * 1e6)}
 				p.run(every, rtt, replies)
 				if p.wrong > 0 {

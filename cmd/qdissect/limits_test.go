@@ -312,12 +312,8 @@ func TestLineLength(t *testing.T) {
 	}
 	const maxValue = 160
 	for _, mode := range []string{"", "-V", "-x"} {
-		var args []string
-		if mode != "" {
-			args = append(args, mode)
-		}
 		var summary, finding, value int
-		for line := range strings.Lines(runOn(t, b.Bytes(), args...)) {
+		for line := range strings.Lines(runOn(t, b.Bytes(), strings.Fields(mode)...)) {
 			if !strings.ContainsAny(line, "→←") {
 				value = max(value, longest(line))
 				continue

@@ -319,8 +319,8 @@ func TestHostileCounts(t *testing.T) {
 	values := nettext.Either(!must.TryAll() || raceEnabled, []byte{0xff}, []byte{0, 0x7f, 0x80, 0xff})
 	src, dst := netip.MustParseAddrPort("203.0.113.1:27015"), netip.MustParseAddrPort("203.0.113.2:27016")
 	play := func(s *hostile.Stage) {
-		for _, p := range payloads {
-			for i := 0; i < len(p); i += must.Try(6, 1) {
+		for n, p := range payloads {
+			for i := n % must.Try(11, 1); i < len(p); i += must.Try(11, 1) { // at another place of each
 				for _, v := range values {
 					s.Strike(src, dst, p[:i]+string([]byte{v})+p[i+1:])
 				}
