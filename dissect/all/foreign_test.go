@@ -27,6 +27,10 @@ func TestForeignName(t *testing.T) {
 		{"6765747374617475730a", "a Quake 3 query without its FF FF FF FF"},
 		{"c3bfc3bfc3bfc3bf54", "a query with its FF FF FF FF as UTF-8"},
 		{hex.EncodeToString([]byte(`\xFF\xFF\xFF\xFFT`)), "a query with its FF FF FF FF as text"},
+		{"ffffffff55010203", "an A2S query of a wrong length"},
+		{"fefd000102", "a GameSpy query of a wrong length"},
+		{hex.EncodeToString([]byte("SAMP\xc6\x33\x64\x0ai")), "a SA-MP query of a wrong length"},
+		{"01000000000000000100ffff00fefefefefdfdfdfd12345679", "a RakNet query with a wrong magic"},
 		{"", ""},
 	} {
 		b := must.Get(hex.DecodeString(c.bytes))(t)

@@ -516,7 +516,7 @@ var causes = []Cause{
 		holds: func(x *facts) *proof {
 			n, lost := first(x.noted, func(n noted) bool { return n.bySelf == 0 && !n.loop && !n.limit }), less(x.asked(), x.replies())
 			ignored := first(x.verdicts, func(v Verdict) bool { return v.Kind == Unwell && len(v.Sources) > 0 })
-			if n == nil || n.n < kindLeast || n.n > lost || 2*n.n < lost || ignored != nil && strings.HasSuffix(n.id, ".mismatch") || 10*lost < x.asked() || x.well() && n.id != core.ChallengeSwapped.ID { // some may be open
+			if n == nil || n.n < kindLeast || n.n > lost || 2*n.n+x.fates[dissect.OutcomeRepeated].n < lost || ignored != nil && (strings.HasSuffix(n.id, ".mismatch") || !slices.Contains(x.lost().frames[:], n.frames[0])) || 10*lost < x.asked() || x.well() && n.id != core.ChallengeSwapped.ID { // some may be open
 				return nil
 			}
 			p := x.proof("n", count(n.n, "request", "requests"), "text", shown([]byte(n.text)), "id", n.id).with(x, "such requests", &n.mark)

@@ -231,8 +231,7 @@ func (f *film) pauses(client func(i int) int) {
 	for i := range 120 {
 		at, paused := float64(i)/2, i/20%2 == 1
 		if !paused {
-			f.udp(at, askers(i), filmServer, askInfo)
-			f.udp(at+.001, filmServer, askers(i), infoReply("Old town"))
+			f.turn(at, .001, askers(i), true)
 		}
 		if c := client(i); c != i || paused {
 			f.udp(at+.1, netip.AddrPortFrom(netip.AddrFrom4([4]byte{20, 9, byte(9 + c/12), byte(1 + c)}), uint16(4000+i)), filmServer, askInfo)
@@ -667,20 +666,15 @@ var filmCauses = []filmCause{
 		has: func(f *film) {
 			for i := range 1200 {
 				at := float64(i) / 20
-				f.udp(at, askers(i%200), filmServer, askInfo)
-				if i%20 < 5 {
-					f.udp(at+.001, filmServer, askers(i%200), infoReply("Old town"))
-				}
+				f.turn(at, .001, askers(i%200), i%20 < 5)
 			}
 		},
 		near: func(f *film) { // half is lost by chance
 			seed := uint32(1)
 			for i := range 1200 {
 				at := float64(i) / 20
-				f.udp(at, askers(i%200), filmServer, askInfo)
-				if seed = seed*1664525 + 1013904223; seed>>31 == 0 {
-					f.udp(at+.001, filmServer, askers(i%200), infoReply("Old town"))
-				}
+				seed = seed*1664525 + 1013904223
+				f.turn(at, .001, askers(i%200), seed>>31 == 0)
 			}
 		}, nearIs: "loss", says: "about 5 replies per second"},
 	{id: "rate_limit", // of a dozen that ask all the time
@@ -756,19 +750,13 @@ var filmCauses = []filmCause{
 			})
 		}, nearIs: "works", says: "several servers share that address"},
 	{id: "late_replies",
-		has: func(f *film) {
-			polls(20, func(_ int, at float64, from netip.AddrPort) {
-				f.udp(4*at, from, filmServer, askInfo)
-				f.udp(4*at+7, filmServer, from, infoReply("Old town"))
-			})
-		},
+		has:  func(f *film) { polls(20, func(_ int, at float64, from netip.AddrPort) { f.turn(4*at, 7, from, true) }) },
 		near: func(f *film) { f.answered(20, filmServer) }, nearIs: "works", says: "later than clients wait"},
 	{id: "slow",
 		has: func(f *film) { f.replied(30, askInfo, 2.5, filmServer, filmServer, infoReply("Old town")) },
 		near: func(f *film) {
 			f.answered(60, filmServer)
-			f.udp(.25, askers(80), filmServer, askInfo)
-			f.udp(2.5, filmServer, askers(80), infoReply("Old town"))
+			f.turn(.25, 2.25, askers(80), true)
 		}, nearIs: "works", says: "more than a second"},
 	{id: "slow", // more than clients take to ask again
 		has:  func(f *film) { f.sockets(func(int, float64) float64 { return 4.5 }) },
@@ -1122,6 +1110,21 @@ var filmLAN = []filmCause{
 		near: func(f *film) { f.answered(60, filmServer) }, nearIs: "works", says: "45 of 45 answers .* came later"},
 	{id: "loss", // in bursts, of which the seconds around have none
 		has: func(f *film) { f.bursts(lossy(.4)) }, near: func(f *film) { f.bursts(func(_ int, at float64) bool { return at < 30 || at > 40 }) }, nearIs: "silent_at_times", says: "replies to only [56][0-9] %", not: "Down|did not reply"},
+	{id: "client_ignored", // while requests of others are wrong, and answered
+		has: func(f *film) {
+			f.replied(25, askInfo[:24], .001, filmServer, filmServer, infoReply("Old town"))
+			f.few(30)
+		},
+		near: func(f *film) { f.answered(60, filmServer) }, nearIs: "works", says: "none of 30 requests of", not: "wrong"},
+	{id: "wrong_requests", // from one socket, as retransmissions
+		has: func(f *film) {
+			polls(30, func(_ int, at float64, _ netip.AddrPort) {
+				f.udp(10*at, askers(0), filmServer, askInfo)
+				f.udp(10*at+.001, filmServer, askers(0), challenge(7))
+				f.udp(10*at+.05, askers(0), filmServer, askInfo+le(7<<24))
+			})
+		},
+		near: func(f *film) { f.watched(60, func(int) bool { return true }) }, nearIs: "works", says: "are wrong and without a reply: challenge 117440512 is byte-swapped", not: "older"},
 }
 
 // likeRequests adds a server that also sends so many datagrams that are read as requests.

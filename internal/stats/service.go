@@ -843,7 +843,7 @@ func (r *reporting) unwellKind(e *entry[server], most bool, out uint64) {
 		if heard > 0 { // those without a reply came then
 			when, only = " in "+r.span(v.first, v.last), either(times.last-times.first < (v.last-v.first)/2, fmt.Sprintf("; all without one came from %s to %s", r.clock(times.first), r.clock(times.last)), "")
 		}
-		text, advice := fmt.Sprintf("Not answered: %s%s replies to %s%s, and to %s of others", r.address(e), r.named(v), what, when, percent(float64(good)/float64(all)))+only, causeOf("kind_unanswered").Advice
+		text, advice := fmt.Sprintf("Not answered: %s%s replies to %s%s, and to %s of others", r.address(e), r.named(v), what, when, percent(float64(good)/float64(all)))+only, cmp.Or(either(r.Totals.Servers == 1, r.notGiven(n-heard), ""), causeOf("kind_unanswered").Advice)
 		if 2*v.fates[dissect.OutcomeRefused] > n-heard {
 			text, advice = text+"; ICMP says: "+v.says(), "The sender of the ICMP errors says why: look at its rules; qdissect why "+r.address(e)+" names it."
 		}

@@ -305,11 +305,12 @@ func (r *Report) guessed() string {
 	return fmt.Sprintf(" In the capture, %s %s.", count(u.Count, "unknown datagram", "unknown datagrams"), strings.Replace(u.What, "looks", "look", int(min(u.Count-1, 1))))
 }
 
-func wrongHeader(u Guess) bool { return strings.Contains(u.What, " FF FF FF FF") }
+func wrongHeader(u Guess) bool { return strings.Contains(u.What, " query ") }
 
 // noHeader returns the advice if some of these look like queries with a wrong header, else "".
 func (r *Report) noHeader() string {
-	return either(slices.ContainsFunc(r.Unknowns, wrongHeader), "Correct the client: such a query begins with the four bytes FF FF FF FF.", "")
+	u := cmp.Or(first(r.Unknowns, wrongHeader), new(Guess))
+	return either(u.What == "", "", "Correct the client: "+either(strings.Contains(u.What, " FF FF FF FF"), "such a query begins with the four bytes FF FF FF FF.", "qdissect --all shows what it sends."))
 }
 
 // lost returns how many requests did not get what they asked for, if they are too many for all to be well.

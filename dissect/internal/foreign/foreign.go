@@ -41,6 +41,10 @@ var list = []struct {
 	{"a Quake 3 query without its FF FF FF FF", 0, 0, []string{"getstatus", "getinfo xxx", "getservers "}},
 	{"a query with its FF FF FF FF as UTF-8", 0, 0, []string{"\u00ff\u00ff\u00ff\u00ff", "\ufffd\ufffd\ufffd\ufffd"}},
 	{"a query with its FF FF FF FF as text", 0, 0, []string{`\xff\xff\xff\xff`, `\xFF\xFF\xFF\xFF`, "ffffffff54", "FFFFFFFF54"}},
+	{"an A2S query of a wrong length", 0, 0, []string{oob + "U", oob + "V"}},
+	{"a GameSpy query of a wrong length", 0, 0, []string{"\xfe\xfd\x00", "\xfe\xfd\x09"}},
+	{"a SA-MP query of a wrong length", 0, 0, []string{"SAMP"}},
+	{"a RakNet query with a wrong magic", 9, 0, []string{"\x00\xff\xff\x00\xfe\xfe"}},
 }
 
 const oob = "\xff\xff\xff\xff"
@@ -91,18 +95,10 @@ func Name(b []byte) string {
 	if name := find(within, b); name != "" {
 		return name
 	}
-	if len(b) < 3 {
-		return ""
-	}
-	u16 := int(b[0])<<8 | int(b[1])
-	length := 0 // the second word, which is a length in several protocols
-	if len(b) >= 4 {
-		length = int(b[2])<<8 | int(b[3])
-	}
 	switch n := len(b); {
 	case n >= 13 && b[0] >= 20 && b[0] <= 23 && b[1] == 0xfe && (b[2] == 0xfd || b[2] == 0xff):
 		return "DTLS"
-	case n >= 12 && u16&0xfff == 0xfff && u16>>15 == 1 && b[4]&0x0f == 2: // no peer yet; connect
+	case n >= 12 && b[0]&0x8f == 0x8f && b[1] == 0xff && b[4]&0x0f == 2: // no peer yet; connect
 		return "ENet"
 	case n >= 7 && b[0]&0xc0 == 0xc0 && (string(b[1:5]) == "\x00\x00\x00\x01" || string(b[1:5]) == "\x6b\x33\x43\xcf" || string(b[1:4]) == "\xff\x00\x00") && b[5] <= 20:
 		return "QUIC"
@@ -112,7 +108,7 @@ func Name(b []byte) string {
 		return "DNS"
 	case n == 48 && b[0]&7 >= 1 && b[0]&7 <= 5 && b[0]>>3&7 >= 1 && b[0]>>3&7 <= 4:
 		return "NTP"
-	case n >= 8 && b[0]&0xc0 == 0x80 && b[1] >= 200 && b[1] <= 204 && length < n/4+1:
+	case n >= 8 && b[0]&0xc0 == 0x80 && b[1] >= 200 && b[1] <= 204 && int(b[2])<<8|int(b[3]) < n/4+1:
 		return "RTCP"
 	case n >= 32 && b[0]&0xcf == 0x80 && (b[1]&0x7f <= 34 || b[1]&0x7f >= 96):
 		return "RTP"
