@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"net/netip"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -77,16 +78,18 @@ func (o *whyOptions) server(args []string) (at netip.AddrPort, rest []string, er
 		return netip.AddrPortFrom(addr, port), args[1:], nil
 	}
 	_, missing := os.Stat(args[0])
-	switch {
-	case args[0] == "-" || missing == nil || len(args) == 1 && len(o.live.interfaces) == 0:
-		return at, args, nil
-	case len(o.live.interfaces) > 0 && !strings.ContainsAny(args[0], ".:"):
-		return at, args, nil // a filter
-	case errors.Is(missing, fs.ErrNotExist):
+	live := len(o.live.interfaces) > 0
+	if i := slices.IndexFunc(args, isServer); i > 0 && missing == nil && !live {
+		return at, nil, fmt.Errorf("the server stands before the captures: qdissect why %s %s", args[i], args[0])
+	}
+	filter := live && !strings.ContainsAny(args[0], ".:")
+	if errors.Is(missing, fs.ErrNotExist) && args[0] != "-" && !filter && (live || len(args) > 1) {
 		return at, nil, err
 	}
 	return at, args, nil
 }
+
+func isServer(s string) bool { _, _, err := parseServer(s); return err == nil }
 
 // run answers.
 func (o *whyOptions) run(args []string, env environment) error {
