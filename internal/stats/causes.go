@@ -229,7 +229,7 @@ var causes = []Cause{
 				return nil
 			}
 			cut := either(x.f.partial.n > 0, " The snapshot length cut such datagrams: capture whole packets (tcpdump -s 0, or qdissect -i without -s).", "")
-			return x.proof("n", count(x.in, "datagram", "datagrams"), "cut", x.r.guessed()+cut, "advice", cmp.Or(x.r.noHeader(), "See what they are with qdissect --all; a game whose protocol is not known cannot be judged."))
+			return x.proof("n", count(x.in, "datagram", "datagrams"), "cut", x.r.guessed()+cut, "advice", cmp.Or(x.r.correction(), "See what they are with qdissect --all; a game whose protocol is not known cannot be judged."))
 		}},
 	{ID: "tcp_only", State: Unclear, Certainty: Certain, explains: everything,
 		Needs:  "TCP with that address and port, and no query over UDP",
@@ -510,13 +510,15 @@ var causes = []Cause{
 
 	// Silence that nothing else explains.
 	{ID: "wrong_requests", State: Trouble, Certainty: Likely, explains: ofSilence | ofChallenge,
-		Needs:  "five requests or more with the same warning or error, half of those without a reply or more, and not more than these",
+		Needs:  "five requests or more with the same warning or error, with what is sent again half of those without a reply or more, and not more than these; where one client gets no reply, one of the first of these has it, which is not that the challenge is unknown",
 		Words:  "{n} to {server} are wrong and without a reply: {text} ({id}).",
 		Advice: "Correct the client first: qdissect explain {id}, and qdissect -V -Y 'finding == {id}' shows them.",
 		holds: func(x *facts) *proof {
 			n, lost := first(x.noted, func(n noted) bool { return n.bySelf == 0 && !n.loop && !n.limit }), less(x.asked(), x.replies())
 			ignored := first(x.verdicts, func(v Verdict) bool { return v.Kind == Unwell && len(v.Sources) > 0 })
-			if n == nil || n.n < kindLeast || n.n > lost || 2*n.n+x.fates[dissect.OutcomeRepeated].n < lost || ignored != nil && (strings.HasSuffix(n.id, ".mismatch") || !slices.Contains(x.lost().frames[:], n.frames[0])) || 10*lost < x.asked() || x.well() && n.id != core.ChallengeSwapped.ID { // some may be open
+			// A challenge that is unknown may be the doing of the server, and what others send with the same finding may be answered.
+			doubt := n != nil && ignored != nil && (strings.HasSuffix(n.id, ".mismatch") || !slices.Contains(x.lost().frames[:], n.frames[0]))
+			if n == nil || doubt || n.n < kindLeast || n.n > lost || 2*n.n+x.fates[dissect.OutcomeRepeated].n < lost || 10*lost < x.asked() || x.well() && n.id != core.ChallengeSwapped.ID { // some may be open
 				return nil
 			}
 			p := x.proof("n", count(n.n, "request", "requests"), "text", shown([]byte(n.text)), "id", n.id).with(x, "such requests", &n.mark)
@@ -549,10 +551,10 @@ var causes = []Cause{
 	{ID: "no_reply", State: Trouble, Certainty: Likely, explains: ofSilence,
 		Needs:  "four requests or more, no reply at all, no ICMP error that names it, and nothing that says that one direction is missing",
 		Words:  "No reply: {server} replied to none of {n}, and no ICMP error tells why.",
-		Advice: "A host refuses what comes to a closed port: without an ICMP error, a firewall drops the requests or the replies, the host is off, or the server hangs. Look whether the server runs and listens on that port (ss -ulnp); a capture on the host sees requests that the host's own firewall drops{one}",
+		Advice: "A host refuses what comes to a closed port: without an ICMP error, a firewall drops the requests or the replies, the host is off, or the server hangs. Look whether the server runs and listens on that port (ss -ulnp); a capture on the host sees requests that the host's own firewall drops{one}.",
 		holds: func(x *facts) *proof {
 			return x.proofIf(x.asked() > tooFew && x.good+x.replies() == 0,
-				"n", count(x.asked(), "request", "requests"), "one", either(x.r.Totals.Replies == 0 && !x.own, noneReplies, either(x.hosted(), ". "+othersRun, "."))).with(x, "requests without a reply", &x.marks[mAsked])
+				"n", count(x.asked(), "request", "requests"), "one", either(x.r.Totals.Replies == 0 && !x.own, noneReplies, either(x.hosted(), ". "+strings.TrimSuffix(othersRun, "."), ""))).with(x, "requests without a reply", &x.marks[mAsked])
 		}},
 	{ID: "wrong_protocol", State: Trouble, Certainty: Likely, explains: ofSilence,
 		Needs:  "requests of one protocol are answered, and none of at least five of another, which are a tenth of all requests or more",
@@ -586,7 +588,7 @@ var causes = []Cause{
 			return p
 		}},
 	{ID: "client_ignored", State: Trouble, Certainty: Likely, explains: ofSilence,
-		Needs:  "ten requests of a client that asks one server, and a fifth of its requests, have no reply, or ten of clients of a network, of which none gets one; and nine tenths of ten or more of others, of the same kinds, have one, those without any reply aside; servers need not be silent to such a kind, and no verdict of the report explains it; or ten addresses, which ask twice or more for ten seconds or more, get no reply at all, or one that asks five times or more, and have sent nine tenths of what has none; or one client among others sent nine tenths of what has none, and no challenge that it returned is right",
+		Needs:  "ten requests of a client that asks one server, and a fifth of its requests, have no reply, or ten of clients of a network, of which none gets one; and nine tenths of ten or more of others, of the same kinds, have one, those without any reply aside; servers need not be silent to such a kind, and no verdict of the report explains it; or ten addresses that ask twice or more, or one that asks five times or more, get no reply at all for ten seconds or more, and have sent nine tenths of what has none; or one client among others sent nine tenths of what has none, and no challenge that it returned is right",
 		Words:  "{verdict}",
 		Advice: "{advice}",
 		holds: func(x *facts) *proof {

@@ -440,7 +440,7 @@ func (r *reporting) neverReplied(e *entry[server]) {
 		return
 	}
 	text := fmt.Sprintf("No reply: %s answered none of %s from %s in %s", r.address(e), count(v.requests, "request", "requests"), v.sources().addresses(), r.span(v.first, v.last))
-	text, advice := r.withICMP(v, text, "Look whether the address and the port are right (qdissect why ADDR:PORT says more of one server)"+either(r.Totals.Replies == 0 && len(r.o.Home) == 0, noneReplies, "."))
+	text, advice := r.withICMP(v, text, "Look whether the address and the port are right (qdissect why ADDR:PORT says more of one server)"+either(r.Totals.Replies == 0 && len(r.o.Home) == 0, noneReplies, "")+".")
 	if said := text; v.says() == "" || v.says() == saysClosed {
 		does, odd := r.sends(e)
 		text += either(v.says() != "", "", cmp.Or(does, ", and nothing"+either(r.Totals.Unknown > 0, " that is recognised", "")+" shows that a server is there"))

@@ -238,7 +238,7 @@ func (r *reporting) has(e *entry[server], kinds ...string) bool {
 func (r *reporting) cannotTell() {
 	t := &r.Totals
 	text := fmt.Sprintf("Cannot tell: %s no request that is recognised.", either(t.Replies > 0, count(t.Replies, "reply", "replies")+" and", count(t.Packets, "packet", "packets")+" with"))
-	advice := cmp.Or(r.noHeader(), "Capture the port of the server, in both directions.")
+	advice := cmp.Or(r.correction(), "Capture the port of the server, in both directions.")
 	oneSided := r.o.OneSided || t.Replies+r.a.cuts == 0 && r.returning(t.Requests)
 	if t.Requests > 0 && !r.o.OneSided {
 		text = fmt.Sprintf("Cannot tell whether a server is there: none of %s from %s got a reply.", count(t.Requests, "request", "requests"), t.Addresses.addresses())
@@ -269,7 +269,7 @@ func (r *reporting) cannotTell() {
 		}
 	}
 	var more []string
-	if g := r.guessed(); g != "" && (t.Requests == 0 || r.noHeader() != "") {
+	if g := r.guessed(); g != "" && (t.Requests == 0 || r.correction() != "") {
 		more = append(more, strings.Trim(g, " ."))
 	}
 	for e := range each(r.a.strays.entries) {
@@ -296,20 +296,21 @@ func (r *reporting) cannotTell() {
 	r.say(Verdict{Kind: CannotTell, From: r.From, To: r.To, Text: text, Advice: advice, Evidence: Evidence{{"requests", float64(t.Requests)}, {"replies", float64(t.Replies)}}})
 }
 
-// guessed says what datagrams that no protocol recognises look like: queries with a wrong header, or else most of them.
+// guessed says what datagrams that no protocol recognises look like: queries that no server understands, or else most of them.
 func (r *Report) guessed() string {
-	u := cmp.Or(first(r.Unknowns, wrongHeader), first(r.Unknowns, func(Guess) bool { return true }))
+	u := cmp.Or(first(r.Unknowns, wrongQuery), first(r.Unknowns, func(Guess) bool { return true }))
 	if u == nil {
 		return ""
 	}
 	return fmt.Sprintf(" In the capture, %s %s.", count(u.Count, "unknown datagram", "unknown datagrams"), strings.Replace(u.What, "looks", "look", int(min(u.Count-1, 1))))
 }
 
-func wrongHeader(u Guess) bool { return strings.Contains(u.What, " query ") }
+// wrongQuery reports whether a guess is a query that no server understands.
+func wrongQuery(u Guess) bool { return strings.Contains(u.What, " query") }
 
-// noHeader returns the advice if some of these look like queries with a wrong header, else "".
-func (r *Report) noHeader() string {
-	u := cmp.Or(first(r.Unknowns, wrongHeader), new(Guess))
+// correction returns the advice if some of these look like queries that no server understands, else "".
+func (r *Report) correction() string {
+	u := cmp.Or(first(r.Unknowns, wrongQuery), new(Guess))
 	return either(u.What == "", "", "Correct the client: "+either(strings.Contains(u.What, " FF FF FF FF"), "such a query begins with the four bytes FF FF FF FF.", "qdissect --all shows what it sends."))
 }
 

@@ -171,8 +171,8 @@ func (a *Aggregate) Why(server netip.AddrPort, o Options) []*Answer {
 		x := &facts{target: t, f: f, r: r, o: &o, home: home, row: cmp.Or(rows[t.at.String()], new(Server)), ports: others, port: server.Port() != 0 || server.Addr() != t.at.Addr(), own: own || f.sent > 0 && t.at.Addr() == f.only}
 		for i := range a.strays.entries {
 			if e := &a.strays.entries[i]; e.addr() == t.at.Addr() && (t.at.Port() == 0 || e.Port == t.at.Port()) {
-				x.in += e.v.in
-				if m := e.v.more; m != nil && e.v.out+t.marks[mUnasked].n == 0 && m.sources.count().Count == 1 {
+				x.in, x.alone = x.in+e.v.in, ""
+				if m := e.v.more; m != nil && m.senders[maxSenders-1].n == x.in && e.v.out+t.marks[mUnasked].n == 0 {
 					x.alone = ", all from " + m.senders[maxSenders-1].addr.String() + ", and replied to none of them" // the first one has the last place
 				}
 			}
@@ -215,7 +215,7 @@ var overTCP = strings.NewReplacer(partsLost, segmentsLost, "Packets get lost on 
 	", at limits of its queries and of its firewall, and at the path to it", " and at limits of its queries", "UDP", "TCP", "ss -ulnp", "ss -ltnp")
 
 const (
-	noneReplies  = "; no reply of any server is in the capture: perhaps it holds one direction only."
+	noneReplies  = "; no reply of any server is in the capture: perhaps it holds one direction only"
 	sharedAdvice = "So many at once: look at the network, the firewall or the provider in front of them, and at the link of those who ask."
 	othersRun    = "Other servers of that host reply: look whether this one runs, and at its port."
 	hostAdvice   = "All of one host: look whether it was restarted or overloaded, and at its link and its firewall."
@@ -431,7 +431,7 @@ func (x *facts) scene(it string) (list []string) {
 	}
 	list = append(list, slices.DeleteFunc(slices.Clone(x.r.Unclear), func(s string) bool { return !strings.HasPrefix(s, stepped) })...)
 	if x.asked() > 0 && x.in > 0 && 10*x.in >= x.asked() {
-		say("It also got %s that no protocol recognises%s.%s", count(x.in, "datagram", "datagrams"), x.alone, either(x.r.noHeader() != "", x.r.guessed(), ""))
+		say("It also got %s that no protocol recognises%s.%s", count(x.in, "datagram", "datagrams"), x.alone, either(x.r.correction() != "", x.r.guessed(), ""))
 	}
 	if u := x.sent(); u > 0 && x.asked() > 0 && 10*u >= x.marks[mData].n {
 		say("It sent %s that no protocol recognises.", count(u, "datagram", "datagrams"))
