@@ -27,9 +27,9 @@ func TestForeignName(t *testing.T) {
 		{"6765747374617475730a", "a Quake 3 query without its FF FF FF FF"},
 		{"c3bfc3bfc3bfc3bf54", "a query with its FF FF FF FF as UTF-8"},
 		{hex.EncodeToString([]byte(`\xFF\xFF\xFF\xFFT`)), "a query with its FF FF FF FF as text"},
-		{"ffffffff55010203", "an A2S query of a wrong length"},
-		{"fefd000102", "a GameSpy query of a wrong length"},
-		{hex.EncodeToString([]byte("SAMP\xc6\x33\x64\x0ai")), "a SA-MP query of a wrong length"},
+		{"ffffffff55010203", "a malformed A2S query"},
+		{"fefd000102", "a malformed GameSpy query"},
+		{hex.EncodeToString([]byte("SAMP\xc6\x33\x64\x0ai")), "a malformed SA-MP query"},
 		{"01000000000000000100ffff00fefefefefdfdfdfd12345679", "a RakNet query with a wrong magic"},
 		{"", ""},
 	} {

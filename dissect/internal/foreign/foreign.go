@@ -41,9 +41,9 @@ var list = []struct {
 	{"a Quake 3 query without its FF FF FF FF", 0, 0, []string{"getstatus", "getinfo xxx", "getservers "}},
 	{"a query with its FF FF FF FF as UTF-8", 0, 0, []string{"\u00ff\u00ff\u00ff\u00ff", "\ufffd\ufffd\ufffd\ufffd"}},
 	{"a query with its FF FF FF FF as text", 0, 0, []string{`\xff\xff\xff\xff`, `\xFF\xFF\xFF\xFF`, "ffffffff54", "FFFFFFFF54"}},
-	{"an A2S query of a wrong length", 0, 0, []string{oob + "U", oob + "V"}},
-	{"a GameSpy query of a wrong length", 0, 0, []string{"\xfe\xfd\x00", "\xfe\xfd\x09"}},
-	{"a SA-MP query of a wrong length", 0, 0, []string{"SAMP"}},
+	{"a malformed A2S query", 0, 0, []string{oob + "U", oob + "V"}},
+	{"a malformed GameSpy query", 0, 0, []string{"\xfe\xfd\x00", "\xfe\xfd\x09"}},
+	{"a malformed SA-MP query", 0, 0, []string{"SAMP"}},
 	{"a RakNet query with a wrong magic", 9, 0, []string{"\x00\xff\xff\x00\xfe\xfe"}},
 }
 
