@@ -172,11 +172,7 @@ func appendFrameList(b []byte, frames []uint64) []byte {
 		return b
 	}
 	for i, f := range frames {
-		if i == 0 {
-			b = append(b, `,"frames":[`...)
-		} else {
-			b = append(b, ',')
-		}
+		b = append(b, nettext.Either(i == 0, `,"frames":[`, ",")...)
 		b = nettext.AppendUint(b, f)
 	}
 	return append(b, ']')

@@ -629,11 +629,7 @@ func (t *Text) treeNode(n *dissect.Node, data []byte) {
 			b = append(b, "   "...)
 		}
 	}
-	if len(raw) > shown {
-		b = append(b, "… "...)
-	} else {
-		b = append(b, "  "...)
-	}
+	b = append(b, nettext.Either(len(raw) > shown, "… ", "  ")...)
 	b = append(b, t.paint.reset...)
 	t.buf = t.appendNode(b, n, data, 0)
 	t.fit(start, columns+2*int(n.Depth)+2)

@@ -30,7 +30,12 @@ func TestForeignName(t *testing.T) {
 		{"ffffffff55010203", "a malformed A2S query"},
 		{"fefd000102", "a malformed GameSpy query"},
 		{hex.EncodeToString([]byte("SAMP\xc6\x33\x64\x0ai")), "a malformed SA-MP query"},
-		{"01000000000000000100ffff00fefefefefdfdfdfd12345679", "a RakNet query with a wrong magic"},
+		{"01000000000000000100ffff00fefefefefdfdfdfd12345679", "a malformed RakNet query"},
+		{hex.EncodeToString([]byte("TS3INIT1\x65")), "a malformed TeamSpeak 3 query"},
+		{hex.EncodeToString([]byte("\xff\xff\xff\xff\xff\xffgie3")), "a malformed Teeworlds query"},
+		{hex.EncodeToString([]byte("\xff\xffgetInfo\x01")), "a malformed Doom 3 query"},
+		{hex.EncodeToString([]byte("\x80\x00\x00\x0e\x02QUAKE\x00\x03")), "a malformed NetQuake query"},
+		{hex.EncodeToString([]byte("1\xff0.0.0.0:0")), "a malformed query of a Valve master server"},
 		{"", ""},
 	} {
 		b := must.Get(hex.DecodeString(c.bytes))(t)

@@ -164,10 +164,7 @@ func (r *Reader) LinkType() (uint16, bool) { return r.format.linkType() }
 // Close closes the file, if [Open] opened it.
 func (r *Reader) Close() error {
 	r.err = fs.ErrClosed
-	var errs []error
-	for _, c := range r.closes {
-		errs = append(errs, c())
-	}
+	errs := nettext.Each(r.closes, func(c func() error) error { return c() })
 	r.closes = nil
 	return errors.Join(errs...)
 }

@@ -754,13 +754,7 @@ func line(f Frame) string {
 	return s
 }
 
-func lines(frames []Frame) []string {
-	var s []string
-	for _, f := range frames {
-		s = append(s, line(f))
-	}
-	return s
-}
+func lines(frames []Frame) []string { return nettext.Each(frames, line) }
 
 // check compares the frames and the error of a file with the expected ones: a line per
 // frame, and the error, "" for none.

@@ -25,6 +25,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -260,10 +261,7 @@ func (c *checker) close() (*Result, error) {
 	changed := c.result
 	c.result = Result{limit: changed.limit}
 	for s, kind := range [...]Kind{Missing, New} {
-		var alone []item
-		for _, list := range c.waiting[s] {
-			alone = append(alone, list...)
-		}
+		alone := slices.Concat(slices.Collect(maps.Values(c.waiting[s]))...)
 		slices.SortFunc(alone, func(a, b item) int { return cmp.Compare(a.line, b.line) })
 		for i := range alone {
 			c.alone(kind, &alone[i], 0)

@@ -452,10 +452,7 @@ func TestLyingLengths(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			r := newRig(t)
 			d := r.want(linkRawIP, c.data, Whole)
-			var got []string
-			for _, a := range d.Anomalies() {
-				got = append(got, a.String())
-			}
+			got := nettext.Each(d.Anomalies(), Anomaly.String)
 			if string(d.Payload) != c.payload || d.Missing != c.missing || strings.Join(got, ", ") != c.want {
 				t.Errorf("%q, %d missing, %s", d.Payload, d.Missing, strings.Join(got, ", "))
 			}
@@ -682,11 +679,7 @@ func wrongHeaders(o Outcome, headers []Header, data []byte, d *Datagram) string 
 }
 
 func mapOf(headers []Header) string {
-	var list []string
-	for _, h := range headers {
-		list = append(list, fmt.Sprint(kindNames[h.Kind], " ", h.Len))
-	}
-	return strings.Join(list, ", ")
+	return strings.Join(nettext.Each(headers, func(h Header) string { return fmt.Sprint(kindNames[h.Kind], " ", h.Len) }), ", ")
 }
 
 // TestHeaders: the headers are mapped correctly for all kinds of frames.

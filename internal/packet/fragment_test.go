@@ -22,11 +22,7 @@ func reply() []byte  { return withSum(server4, client4, udp(serverPort, clientPo
 func reply6() []byte { return withSum(server6, client6, udp(serverPort, clientPort, long)) }
 
 func kinds(d *Datagram) string {
-	var names []string
-	for _, a := range d.Anomalies() {
-		names = append(names, a.Kind.String())
-	}
-	return strings.Join(names, ", ")
+	return strings.Join(nettext.Each(d.Anomalies(), func(a Anomaly) string { return a.Kind.String() }), ", ")
 }
 
 // wantReply checks that d is the long reply.

@@ -4,6 +4,7 @@
 package foreign
 
 import (
+	"cmp"
 	"encoding/binary"
 	"slices"
 )
@@ -38,13 +39,18 @@ var list = []struct {
 	{"WireGuard", 0, 92, []string{"\x02\x00\x00\x00"}},
 	// What authors of clients get wrong about FF FF FF FF.
 	{"an A2S query without its FF FF FF FF", 0, 0, []string{"TSource Engine Query", oob[:1] + "TSource E", oob[:2] + "TSource E", oob[:3] + "TSource E"}},
-	{"a Quake 3 query without its FF FF FF FF", 0, 0, []string{"getstatus", "getinfo xxx", "getservers "}},
+	{"a Quake 3 query without its FF FF FF FF", 0, 0, []string{"getstatus", "getinfo xxx", "getservers ", oob[:1] + "getstatus", oob[:2] + "getstatus", oob[:3] + "getstatus"}},
 	{"a query with its FF FF FF FF as UTF-8", 0, 0, []string{"\u00ff\u00ff\u00ff\u00ff", "\ufffd\ufffd\ufffd\ufffd"}},
-	{"a query with its FF FF FF FF as text", 0, 0, []string{`\xff\xff\xff\xff`, `\xFF\xFF\xFF\xFF`, "ffffffff54", "FFFFFFFF54"}},
+	{"a query with its FF FF FF FF as text", 0, 0, []string{`\xff\xff\xff\xff`, `\xFF\xFF\xFF\xFF`, `\377\377\377\377`, "ffffffff54", "FFFFFFFF54"}},
 	{"a malformed A2S query", 0, 0, []string{oob + "U", oob + "V"}},
 	{"a malformed GameSpy query", 0, 0, []string{"\xfe\xfd\x00", "\xfe\xfd\x09"}},
 	{"a malformed SA-MP query", 0, 0, []string{"SAMP"}},
-	{"a RakNet query with a wrong magic", 9, 0, []string{"\x00\xff\xff\x00\xfe\xfe"}},
+	{"a malformed RakNet query", 9, 0, []string{"\x00\xff\xff\x00\xfe\xfe"}},
+	{"a malformed TeamSpeak 3 query", 0, 0, []string{"TS3INIT1"}},
+	{"a malformed Teeworlds query", 0, 0, []string{"gie3", oob[:2] + oob + "gie", oob[:1] + oob + oob + "gie", oob[:2] + oob + oob + "gie", oob[:3] + oob + oob + "gie"}},
+	{"a malformed Doom 3 query", 0, 0, []string{"getInfo\x00", oob[:1] + "getInfo", oob[:2] + "getInfo"}},
+	{"a malformed NetQuake query", 5, 0, []string{"QUAKE\x00", "HEXENII\x00"}},
+	{"a malformed query of a Valve master server", 2, 0, []string{"0.0.0.0:0"}},
 }
 
 const oob = "\xff\xff\xff\xff"
@@ -89,10 +95,7 @@ func Name(b []byte) string {
 	if len(b) == 0 {
 		return ""
 	}
-	if name := find(starting[b[0]], b); name != "" {
-		return name
-	}
-	if name := find(within, b); name != "" {
+	if name := cmp.Or(find(starting[b[0]], b), find(within, b)); name != "" {
 		return name
 	}
 	switch n := len(b); {
