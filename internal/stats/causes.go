@@ -518,7 +518,7 @@ var causes = []Cause{
 			ignored := first(x.verdicts, func(v Verdict) bool { return v.Kind == Unwell && len(v.Sources) > 0 })
 			// A challenge that is unknown may be the doing of the server, and what others send with the same finding may be answered.
 			doubt := n != nil && ignored != nil && (strings.HasSuffix(n.id, ".mismatch") || !slices.Contains(x.lost().frames[:], n.frames[0]))
-			if n == nil || doubt || n.n < kindLeast || n.n > lost || 2*n.n+x.fates[dissect.OutcomeRepeated].n < lost || 10*lost < x.asked() || x.well() && n.id != core.ChallengeSwapped.ID { // some may be open
+			if n == nil || doubt || n.n < kindLeast || n.n > lost || 2*n.n+x.fates[dissect.OutcomeRepeated].n < lost || 10*lost < x.asked() || x.well() && n.n < lost && n.id != core.ChallengeSwapped.ID { // some may be open
 				return nil
 			}
 			p := x.proof("n", count(n.n, "request", "requests"), "text", shown([]byte(n.text)), "id", n.id).with(x, "such requests", &n.mark)
@@ -807,7 +807,13 @@ var causes = []Cause{
 		Needs:  "the server is asked and answers, and none of the other causes holds",
 		Words:  "{server} answers, and nothing in the capture stands in the way.",
 		Advice: "There is nothing to do here: if it does not show up for somebody, capture there, or look at the filters of the browser.",
-		holds:  func(x *facts) *proof { return x.proof().with(x, "replies", &x.marks[mData]) }},
+		holds: func(x *facts) *proof {
+			p := x.proof().with(x, "replies", &x.marks[mData])
+			if x.alone != "" && 10*x.in >= x.asked() {
+				p.advice = cmp.Or(x.r.correction(), "If that address should get replies, correct its client: qdissect --all -V shows what it sends.")
+			}
+			return p
+		}},
 }
 
 // well reports whether enough requests are answered in the end.

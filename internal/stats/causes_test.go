@@ -25,6 +25,7 @@ import (
 	"github.com/qdissect/qdissect/internal/pipeline"
 	"github.com/qdissect/qdissect/internal/stats"
 	"github.com/qdissect/qdissect/internal/tools/scenes"
+	"github.com/qdissect/qdissect/internal/unitfile"
 	"github.com/qdissect/qdissect/report"
 )
 
@@ -1125,6 +1126,12 @@ var filmLAN = []filmCause{
 			})
 		},
 		near: func(f *film) { f.watched(60, func(int) bool { return true }) }, nearIs: "works", says: "are wrong and without a reply: challenge 117440512 is byte-swapped", not: "older"},
+	{id: "works", // while one client sends what no server understands
+		has: func(f *film) {
+			f.answered(60, filmServer)
+			polls(20, func(_ int, at float64, _ netip.AddrPort) { f.udp(at, askers(0), filmServer, "\x79\x00\x00\x00") })
+		},
+		near: func(f *film) { f.unanswered(60, filmServer) }, nearIs: "no_reply", says: "all from 20.7.0.9, and replied to none of them.*If that address should get replies, correct its client", not: "nothing to do"},
 }
 
 // likeRequests adds a server that also sends so many datagrams that are read as requests.
@@ -1254,16 +1261,11 @@ func (f *film) flood(n, nets int, server netip.AddrPort, ask string, replies fun
 }
 
 // read counts a capture, and returns what else its report and answers need.
-func read(t *testing.T, name string, a *stats.Aggregate, workers int) (o stats.Options) {
+func read(t *testing.T, name string, a *stats.Aggregate, workers int) stats.Options {
 	t.Helper()
 	x := counting(name, a)
 	x.Workers = workers
-	sum := must.Get(pipeline.Run(x))(t)
-	for _, s := range sum.Streams {
-		o.Streams = append(o.Streams, stats.Stream(s))
-	}
-	o.Packets, o.OneSided = sum.Packets, sum.OneSided > 0
-	return o
+	return unitfile.Options(must.Get(pipeline.Run(x))(t))
 }
 
 // why answers for one server of a capture.

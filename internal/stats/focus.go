@@ -672,15 +672,12 @@ func (f *focus) notes(t *target, r *dissect.Record, bySelf bool) {
 func (f *focus) exchange(x *dissect.Exchange, is dissect.Outcome) {
 	n := either(x.Outcome == dissect.OutcomeRepeated, 0, uint64(x.Requests-x.Repeated))
 	again := uint64(x.Requests) - n
-	if t := f.at(x.Dst, false); t != nil && again > 0 { // another sending counts, but these had no reply either
+	t := f.at(x.Dst, false)
+	if t != nil && again > 0 { // another sending counts, but these had no reply either
 		spread(x.Time.UnixNano(), x.Newest.UnixNano()+1, again, int64(time.Second), func(at int64, n uint64) { t.of(x.Protocol.Name).add(at, uint32(n), 0) })
 		t.fates[dissect.OutcomeRepeated].add(again, f.input, x.Frame)
 	}
-	if n == 0 {
-		return
-	}
-	t := f.at(x.Dst, false)
-	if t == nil {
+	if n == 0 || t == nil {
 		return
 	}
 	if x.ByReply {

@@ -33,7 +33,7 @@ func counting(name string, a *stats.Aggregate) pipeline.Options {
 		name, film = "-", bytes.NewReader(b.(*bytes.Buffer).Bytes())
 	}
 	return pipeline.Options{
-		Inputs: []string{name}, Stdin: film, Out: io.Discard, Workers: 1, Counts: &pipeline.Counts{Stats: a},
+		Inputs: []string{name}, Stdin: film, Out: io.Discard, Workers: 1, Counts: &pipeline.Counts{Detailed: true, Stats: a},
 		Reporter: func() report.Reporter { return report.SummaryOnly(report.NewCounts()) },
 		Analysis: dissect.Config{Protocols: all.Protocols(), Foreign: all.Foreign()},
 		Trouble:  func(error) {}, // some are damaged

@@ -296,6 +296,14 @@ func TestTroubles(t *testing.T) {
 			f.replied(10, askInfo, .001, filmServer, filmServer, challenge(7))
 			polls(10, func(_ int, at float64, from netip.AddrPort) { f.udp(at+.002, from, filmServer, askInfo+le(7<<24)) })
 		}, "^Errors: 10 messages of .* > Clients return the challenge with its bytes in the other order", "challenge 117440512 is byte-swapped", "Look at the load"},
+		{"one client's queries are too short", func(f *film) {
+			f.answered(60, filmServer)
+			polls(20, func(_ int, at float64, _ netip.AddrPort) { f.udp(at, askers(99), filmServer, askRules[:7]) })
+		}, "^Nothing unusual: .* 20 unknown datagrams look like a malformed A2S query. > Correct the client", "malformed A2S query", "nothing to do"},
+		{"one client's checksums are in the other byte order", func(f *film) {
+			f.consoles(func(int, float64) bool { return true })
+			polls(60, func(i int, at float64, _ netip.AddrPort) { f.udp(at, netip.AddrPortFrom(askers(99).Addr(), uint16(50000+i)), filmServer, "BEhUdk\xff\x00hidden word") })
+		}, "^Errors: 60 messages of .*battleye.crc", "60 requests to .* are wrong and without a reply: CRC-32 is", "Nothing unusual"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			f := &film{t: t}

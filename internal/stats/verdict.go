@@ -388,7 +388,7 @@ func (r *reporting) doubtful(e *entry[server]) bool {
 // tooLittle says what was seen, if few requests were captured, most of them to servers that answer half or less, or some late, in part or with no more
 // than a challenge.
 func (r *reporting) tooLittle() string {
-	t, which, more := &r.Totals, "none", ""
+	t, more := &r.Totals, ""
 	good, doubtful := uint64(0), uint64(0)
 	for _, e := range r.servers {
 		if !e.v.empty() {
@@ -406,10 +406,7 @@ func (r *reporting) tooLittle() string {
 	if r.ended >= leastWell || doubtful == 0 || 2*doubtful < t.Requests {
 		return ""
 	}
-	if good > 0 {
-		which = number(good)
-	}
-	return fmt.Sprintf("Too little to say: %s of %s from %s got what was asked for%s.", which, count(t.Requests, "request", "requests"), t.Addresses.addresses(), more)
+	return fmt.Sprintf("Too little to say: %s of %s from %s got what was asked for%s.", either(good > 0, number(good), "none"), count(t.Requests, "request", "requests"), t.Addresses.addresses(), more)
 }
 
 // share continues a sentence with how many of the requests got what they asked for, and how soon.
@@ -444,8 +441,12 @@ func (r *reporting) nothing() {
 		text += fmt.Sprintf("; too little was seen to judge %s (%s of %s answered)%s", r.address(few[0]), number(good), count(n, "request", "requests"), others(len(few)-1))
 		advice = "Capture for longer to know whether that server answers well: qdissect why " + r.address(few[0]) + " says more."
 	}
+	text += "."
+	if u := cmp.Or(first(r.Unknowns, wrongQuery), new(Guess)); u.Count >= kindLeast && 10*u.Count >= t.Requests {
+		text, advice = text+r.guessed(), r.correction()
+	}
 	r.say(Verdict{
-		Kind: NothingUnusual, From: r.From, To: r.To, Text: text + ".", Advice: advice,
+		Kind: NothingUnusual, From: r.From, To: r.To, Text: text, Advice: advice,
 		Evidence: Evidence{
 			{"requests", float64(t.Requests)}, {"sources", float64(t.Addresses.Count)}, {"requests_per_second", round(rate, 2)},
 			{"answered_share", round(float64(r.complete)/float64(max(r.ended, 1)), 4)}, {"p50_ms", round(r.RoundTrips.P50.Seconds()*1000, 1)},
@@ -508,7 +509,7 @@ func (r *reporting) errors() {
 		return
 	}
 	i := slices.IndexFunc(r.Findings, func(f Finding) bool {
-		return f.Severity == "error" || f.Count >= leastErrors && (looping(f.ID) || f.ID == core.ChallengeSwapped.ID) && float64(f.Count) >= loopShare*float64(r.Totals.Replies)
+		return f.Severity == "error" || f.Count >= leastErrors && (looping(f.ID) || f.ID == core.ChallengeSwapped.ID || strings.HasSuffix(f.ID, ".crc")) && float64(f.Count) >= loopShare*float64(r.Totals.Replies)
 	})
 	if i < 0 {
 		return
