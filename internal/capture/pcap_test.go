@@ -317,10 +317,7 @@ func TestPcapng(t *testing.T) {
 // counts some blocks that hold no packet.
 func TestPcapngNumbers(t *testing.T) {
 	frames := must.Get(readAll(numbered(binary.LittleEndian).b))(t)
-	var got []uint64
-	for _, f := range frames {
-		got = append(got, f.Number)
-	}
+	got := nettext.Each(frames, func(f Frame) uint64 { return f.Number })
 	if want := []uint64{2, 3, 10, 12, 14}; !slices.Equal(got, want) {
 		t.Errorf("%v, want %v", got, want)
 	}

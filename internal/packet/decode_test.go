@@ -151,10 +151,7 @@ func wrappings() []wrapping {
 // describe formats the layers around a datagram.
 func describe(d *Datagram) (vlans, tunnels, outer string) {
 	vlans = strings.Trim(fmt.Sprint(d.VLANs()), "[]")
-	var names []string
-	for _, t := range d.Tunnels() {
-		names = append(names, t.String())
-	}
+	names := nettext.Each(d.Tunnels(), Tunnel.String)
 	if src, dst, ok := d.Outer(); ok {
 		outer = fmt.Sprint(src, " ", dst)
 	}

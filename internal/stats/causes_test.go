@@ -1132,6 +1132,12 @@ var filmLAN = []filmCause{
 			polls(20, func(_ int, at float64, _ netip.AddrPort) { f.udp(at, askers(0), filmServer, "\x79\x00\x00\x00") })
 		},
 		near: func(f *film) { f.unanswered(60, filmServer) }, nearIs: "no_reply", says: "all from 20.7.0.9, and replied to none of them.*If that address should get replies, correct its client", not: "nothing to do"},
+	{id: "unknown_requests", server: "198.51.100.10:22003", // at the port of the game
+		has: func(f *film) {
+			f.replied(20, "s", .001, to(22126), to(22126), "EYE1\x04mta\x0622003\x07Anyone\x05Race\x03SF\x041.6\x020\x022\x0332\x01")
+			polls(20, func(_ int, at float64, from netip.AddrPort) { f.udp(at, from, to(22003), "s") })
+		},
+		near: func(f *film) { f.answered(20, filmServer) }, nearIs: "works", says: "could be ase.*Ask port 22126, which answers ase"},
 }
 
 // likeRequests adds a server that also sends so many datagrams that are read as requests.

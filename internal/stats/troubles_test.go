@@ -302,7 +302,9 @@ func TestTroubles(t *testing.T) {
 		}, "^Nothing unusual: .* 20 unknown datagrams look like a malformed A2S query. > Correct the client", "malformed A2S query", "nothing to do"},
 		{"one client's checksums are in the other byte order", func(f *film) {
 			f.consoles(func(int, float64) bool { return true })
-			polls(60, func(i int, at float64, _ netip.AddrPort) { f.udp(at, netip.AddrPortFrom(askers(99).Addr(), uint16(50000+i)), filmServer, "BEhUdk\xff\x00hidden word") })
+			polls(60, func(i int, at float64, _ netip.AddrPort) {
+				f.udp(at, netip.AddrPortFrom(askers(99).Addr(), uint16(50000+i)), filmServer, "BEhUdk\xff\x00hidden word")
+			})
 		}, "^Errors: 60 messages of .*battleye.crc", "60 requests to .* are wrong and without a reply: CRC-32 is", "Nothing unusual"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
