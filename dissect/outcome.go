@@ -66,12 +66,7 @@ func (o *Outcomes) Add(p *Outcomes) {
 }
 
 // Sum returns the number of all requests.
-func (o *Outcomes) Sum() (n uint64) {
-	for i := range o {
-		n += o[i]
-	}
-	return n
-}
+func (o *Outcomes) Sum() uint64 { return nettext.Sum(o[:], func(n uint64) uint64 { return n }) }
 
 // closeRequest removes a request; evict says that it is evicted.
 func (t *tracker) closeRequest(i int32, evict bool) {

@@ -76,10 +76,7 @@ func AppendUnread(dst []byte, s *Summary, chosen bool) []byte {
 	if s.Packets == 0 {
 		return append(dst, "no messages: no packets were read"...)
 	}
-	links := uint64(0)
-	for _, l := range u.Links {
-		links += l.Packets
-	}
+	links := nettext.Sum(u.Links, func(l Likeness) uint64 { return l.Packets })
 	if s.Datagrams == 0 {
 		if links < s.Packets {
 			say("no UDP datagrams")
@@ -139,11 +136,7 @@ func likenesses(list []Likeness, sampled, all uint64) string {
 		said = append(said, fmt.Sprintf("%d%s %s like %s", l.Packets, where, nettext.Plural(int(l.Packets), "looks", "look"), l.Name))
 	}
 	if len(list) > shown {
-		others := uint64(0)
-		for _, l := range list[shown:] {
-			others += l.Packets
-		}
-		said = append(said, fmt.Sprintf("%d like something else", others))
+		said = append(said, fmt.Sprintf("%d like something else", nettext.Sum(list[shown:], func(l Likeness) uint64 { return l.Packets })))
 	}
 	return strings.Join(said, ", ")
 }

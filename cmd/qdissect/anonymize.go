@@ -157,9 +157,8 @@ func (o *anonymizeOptions) write(src capture.Source, outName string, a anonymize
 	if err := out.Close(); err != nil {
 		return err
 	}
-	var damage *capture.Error
 	switch {
-	case runErr != nil && !errors.As(runErr, &damage):
+	case runErr != nil && !errors.As(runErr, new(*capture.Error)):
 		return runErr
 	case runErr != nil:
 		complain(env, runErr)
@@ -219,8 +218,7 @@ func searchLeaks(w *anonymize.Witness, name string, env environment) error {
 	}
 	defer out.Close()
 	leaks, err := w.Search(out)
-	var damage *capture.Error
-	if err != nil && !errors.As(err, &damage) {
+	if err != nil && !errors.As(err, new(*capture.Error)) {
 		return err
 	}
 	if w.Unchecked > 0 {

@@ -198,8 +198,7 @@ func (s *saver) Save(f *capture.Frame) error {
 		s.name()
 		err = s.out.Save(f)
 	}
-	var refused *capture.RefusedError
-	if errors.As(err, &refused) {
+	if _, ok := errors.AsType[*capture.RefusedError](err); ok {
 		if s.refused++; s.refused == 1 {
 			complain(s.env, fmt.Errorf("%s: %w", s.file, err))
 		}

@@ -83,8 +83,7 @@ var incomplete = lazyregexp.New(`\.new-\d+-([^/]*?)\.part\b`)
 // brief returns the text of an error.
 func brief(err error) string {
 	text := strings.TrimSpace(err.Error())
-	var path *fs.PathError
-	if errors.As(err, &path) { // the operation (open, stat) adds nothing
+	if path, ok := errors.AsType[*fs.PathError](err); ok { // the operation (open, stat) adds nothing
 		short := path.Path + ": " + path.Err.Error()
 		text = strings.ReplaceAll(strings.ReplaceAll(text, path.Path+": "+path.Error(), short), path.Error(), short)
 	}

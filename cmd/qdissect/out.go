@@ -215,8 +215,7 @@ func (o *rowOptions) reporter(secrets bool) (r func() report.Reporter, tree bool
 	var columns []*display.Column
 	for _, name := range o.names {
 		c, err := display.CompileColumn(name)
-		var wrong *filter.Error
-		if errors.As(err, &wrong) {
+		if wrong, ok := errors.AsType[*filter.Error](err); ok {
 			return nil, false, fmt.Errorf("-e: %s", wrong.Text)
 		}
 		if err != nil {

@@ -61,8 +61,8 @@ func (o *filterOptions) compile(words []string) (*chooser, error) {
 
 // showFilter makes an error print the expression with the faulty word marked.
 func showFilter(err error) error {
-	var e *filter.Error
-	if !errors.As(err, &e) {
+	e, ok := errors.AsType[*filter.Error](err)
+	if !ok {
 		return err
 	}
 	if strings.TrimSpace(e.Expression) == "" { // nothing to point to

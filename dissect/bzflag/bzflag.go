@@ -72,10 +72,8 @@ var (
 	mUnknown = catalog.Message(dissect.MessageType{Name: "unknown", Title: "unknown message", Doc: "Another message, such as a packet of the game."})
 )
 
-var (
-	short = finding.New(catalog, dissect.Warning, "bzflag.short", "the request has %d bytes of at least 6",
-		"Servers ignore requests without the two bytes after the code, although the length before it is that of the code alone. Send 00 02 04 04 00 00.", "An own client should send 00 02 04 04 00 00.")
-)
+var short = finding.New(catalog, dissect.Warning, "bzflag.short", "the request has %d bytes of at least 6",
+	"Servers ignore requests without the two bytes after the code, although the length before it is that of the code alone. Send 00 02 04 04 00 00.", "An own client should send 00 02 04 04 00 00.")
 
 // Protocol returns the declaration of the protocol for an analyzer.
 func Protocol() *dissect.Protocol { return protocol }

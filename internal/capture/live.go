@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"golang.org/x/net/bpf"
+
+	"github.com/qdissect/qdissect/internal/nettext"
 )
 
 // ErrQuiet is returned by [Live.Next] when no frame has come for [QuietTime]. The caller
@@ -267,10 +269,7 @@ func (l *Live) Close() error {
 	if l.merge != nil && !l.merge.stop() {
 		return nil // a goroutine is still reading from them
 	}
-	var errs []error
-	for _, d := range l.devices {
-		errs = append(errs, d.close())
-	}
+	errs := nettext.Each(l.devices, device.close)
 	l.devices = l.devices[:0:0]
 	l.ns.close()
 	l.ns = nil

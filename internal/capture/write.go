@@ -17,6 +17,7 @@ import (
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
 
+	"github.com/qdissect/qdissect/internal/nettext"
 	"github.com/qdissect/qdissect/internal/whole"
 )
 
@@ -283,10 +284,7 @@ func (w *Writer) Close() error {
 	if w.err == nil {
 		w.write(true)
 	}
-	errs := []error{w.err}
-	for _, c := range w.closes {
-		errs = append(errs, c())
-	}
+	errs := append([]error{w.err}, nettext.Each(w.closes, func(end func() error) error { return end() })...)
 	w.closes, w.err, w.closed = nil, fs.ErrClosed, true
 	return errors.Join(errs...)
 }

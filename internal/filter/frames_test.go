@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"net/netip"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -55,12 +56,7 @@ func (c *capture) pcap() []byte {
 	return b
 }
 
-func join(parts ...[]byte) (b []byte) {
-	for _, p := range parts {
-		b = append(b, p...)
-	}
-	return b
-}
+func join(parts ...[]byte) []byte { return slices.Concat(parts...) }
 
 func be16(v ...uint16) (b []byte) {
 	for _, v := range v {

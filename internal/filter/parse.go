@@ -2,6 +2,7 @@ package filter
 
 import (
 	"fmt"
+	"maps"
 	"net/netip"
 	"slices"
 	"strconv"
@@ -272,10 +273,7 @@ func unqualified(t token) string {
 	if lower := strings.ToLower(t.text); lower != t.text && IsKeyword(lower) {
 		return w + " is not a keyword: keywords are lower case"
 	}
-	all := slices.Clone(keywords)
-	for k := range protocols {
-		all = append(all, k)
-	}
+	all := slices.AppendSeq(slices.Clone(keywords), maps.Keys(protocols))
 	slices.Sort(all)
 	if k := nettext.Closest(t.text, all); k != "" {
 		return w + " is not a keyword: did you mean " + k + "?"

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"encoding/json"
 	"encoding/xml"
-	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -46,8 +45,7 @@ func (c *Case) title() string {
 
 // problemText returns the text of an error, without operation and path.
 func problemText(err error) string {
-	var path *fs.PathError
-	if errors.As(err, &path) && err == error(path) {
+	if path, ok := err.(*fs.PathError); ok {
 		err = path.Err
 	}
 	return err.Error()

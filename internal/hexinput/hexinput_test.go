@@ -93,11 +93,8 @@ func (tt *parseTest) run(t *testing.T) {
 // one is what a text with one datagram gives.
 func one(data string) []want { return []want{{data: data}} }
 
-func plainHex(data ...string) (all []want) {
-	for _, d := range data {
-		all = append(all, want{data: d})
-	}
-	return all
+func plainHex(data ...string) []want {
+	return nettext.Each(data, func(d string) want { return want{data: d} })
 }
 
 const request = "ff ff ff ff 54 53 6f 75 72 63 65 20 45 6e 67 69 6e 65 20 51 75 65 72 79 00"

@@ -80,12 +80,7 @@ func makeTalks() []talk {
 }
 
 // Datagrams returns the number of datagrams in one round of all conversations.
-func Datagrams() (n int) {
-	for _, t := range talks() {
-		n += len(t.turns)
-	}
-	return n
-}
+func Datagrams() int { return nettext.Sum(talks(), func(t talk) int { return len(t.turns) }) }
 
 // Honest reports whether the address belongs to an honest client.
 func Honest(a netip.Addr) bool { return honestNet.Contains(a.Unmap()) }

@@ -285,12 +285,7 @@ func (p *page) funcs() template.FuncMap {
 	}
 }
 
-func sum(s []uint64) (n uint64) {
-	for _, v := range s {
-		n += v
-	}
-	return n
-}
+func sum(s []uint64) uint64 { return nettext.Sum(s, func(v uint64) uint64 { return v }) }
 
 // ratio returns the factor of two byte counts.
 func ratio(out, in uint64) string { return factor(float64(out) / float64(in)) }

@@ -67,8 +67,7 @@ func (d *Document) fail(format string, args ...any) error {
 func (d *Document) Parse(b []byte) error {
 	d.Nodes, d.in, d.at = d.Nodes[:0], b, 0
 	if !json.Valid(b) {
-		var syntax *json.SyntaxError
-		if errors.As(json.Unmarshal(b, new(json.RawMessage)), &syntax) {
+		if syntax, ok := errors.AsType[*json.SyntaxError](json.Unmarshal(b, new(json.RawMessage))); ok {
 			d.at = max(0, int(syntax.Offset)-1)
 			return d.fail("%s", syntax)
 		}

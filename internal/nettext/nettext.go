@@ -506,6 +506,14 @@ func Each[T, U any](list []T, of func(T) U) (all []U) {
 	return all
 }
 
+// Sum returns the sum of what elements of a list have of something.
+func Sum[T any, N int | uint64 | float64](list []T, of func(T) N) (sum N) {
+	for _, e := range list {
+		sum += of(e)
+	}
+	return sum
+}
+
 // Bytes returns the bytes of a string without a copy; they must only be read.
 func Bytes(s string) []byte { return unsafe.Slice(unsafe.StringData(s), len(s)) }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/internal/capture"
 	"github.com/qdissect/qdissect/internal/core"
+	"github.com/qdissect/qdissect/internal/nettext"
 	"github.com/qdissect/qdissect/internal/pipeline"
 )
 
@@ -193,10 +194,7 @@ func (o *observer) Record(r *dissect.Record) {
 	if parts > len(r.Sources) {
 		return
 	}
-	n := 0
-	for i := range parts {
-		n += len(r.Sources[i].Data)
-	}
+	n := nettext.Sum(r.Sources[:parts], func(s dissect.Source) int { return len(s.Data) })
 	if !o.room(n) {
 		return
 	}
@@ -369,9 +367,7 @@ func (c *Captured) add(t *turn) {
 	title, whole, challengeOnly, rules := "", true, true, -1
 	for _, e := range t.replies {
 		r := e.reply
-		for _, d := range r.datagrams {
-			datagrams = append(datagrams, Datagram{max(d.After-time.Duration(t.at), 0), d.Payload})
-		}
+		datagrams = append(datagrams, nettext.Each(r.datagrams, func(d Datagram) Datagram { return Datagram{max(d.After-time.Duration(t.at), 0), d.Payload} })...)
 		if title != "" {
 			title += ", "
 		}

@@ -110,11 +110,8 @@ type Datagram struct {
 	Payload []byte
 }
 
-func size(list []Datagram) (n int) {
-	for i := range list {
-		n += len(list[i].Payload)
-	}
-	return n
+func size(list []Datagram) int {
+	return nettext.Sum(list, func(d Datagram) int { return len(d.Payload) })
 }
 
 // A Result is the outcome of a request.
@@ -200,11 +197,8 @@ func New(c *Captured, o Options) *Server {
 }
 
 // Panics returns the number of datagrams that made a decoder panic.
-func (s *Server) Panics() (n uint64) {
-	for _, r := range s.readers {
-		n += r.panics
-	}
-	return n
+func (s *Server) Panics() uint64 {
+	return nettext.Sum(s.readers, func(r *requestReader) uint64 { return r.panics })
 }
 
 // Answer returns the reaction to a datagram from a client. The caller owns the result.

@@ -5,6 +5,8 @@ import (
 	"math/bits"
 	"slices"
 	"time"
+
+	"github.com/qdissect/qdissect/internal/nettext"
 )
 
 // A client is what is counted for an address that asks, with its key in two cache lines: in a flood, most ask once. past is never nil: that of a client
@@ -71,12 +73,7 @@ func (s *strange) merge(o *strange) {
 func (s *strange) reflectors() uint64 { return min(linearCount[ones(s.servers[:])], s.unasked) }
 
 // ones returns the number of bits that are set.
-func ones(words []uint64) (n int) {
-	for _, w := range words {
-		n += bits.OnesCount64(w)
-	}
-	return n
-}
+func ones(words []uint64) int { return nettext.Sum(words, bits.OnesCount64) }
 
 // single reports whether the client has no past.
 func (c *client) single() bool { return c.past == &noPast || c.past == nil }

@@ -74,11 +74,9 @@ func (t timed) rate(n uint64) float64 { return float64(n) / t.seconds }
 
 // unwanted returns how many requests and datagrams of floods and of clients that ask too often came per second.
 func (t timed) unwanted() float64 {
-	n := float64(t.Totals.NeverFinished + t.Totals.Greedy)
-	for _, v := range t.Verdicts {
-		n += either(v.Kind == CrowdOrForged || v.Kind == JunkFlood, max(v.Evidence.of("requests"), v.Evidence.of("datagrams")), 0)
-	}
-	return n / t.seconds
+	return (float64(t.Totals.NeverFinished+t.Totals.Greedy) + totalOf(t.Verdicts, func(v Verdict) float64 {
+		return either(v.Kind == CrowdOrForged || v.Kind == JunkFlood, max(v.Evidence.of("requests"), v.Evidence.of("datagrams")), 0)
+	})) / t.seconds
 }
 
 // served returns how many of these got a reply at some servers, all if there are none, whoever else asks without a proof included.

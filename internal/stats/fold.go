@@ -37,9 +37,7 @@ func Collect(list iter.Seq[*Aggregate], copies dissect.Stats) *Shards {
 	var protocols []string
 	for a := range list {
 		a.endRuns()
-		for i := range a.kinds {
-			kinds = append(kinds, &a.kinds[i])
-		}
+		kinds = slices.AppendSeq(kinds, each(a.kinds))
 		protocols = append(protocols, a.protocols...)
 	}
 	slices.SortFunc(kinds, func(a, b *kind) int {

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/qdissect/qdissect/dissect"
+	"github.com/qdissect/qdissect/internal/nettext"
 )
 
 // The proofs of requests: what the engine says of them.
@@ -25,12 +26,7 @@ type tick struct {
 }
 
 // all returns the requests.
-func (k *tick) all() (n uint64) {
-	for _, by := range k.by {
-		n += uint64(by)
-	}
-	return n
-}
+func (k *tick) all() uint64 { return nettext.Sum(k.by[:], func(n uint32) uint64 { return uint64(n) }) }
 
 func (k *tick) add(o *tick) {
 	for i, n := range o.by {

@@ -98,8 +98,7 @@ func begin(name string, create func(tmp string) (*os.File, error)) (*File, error
 		switch {
 		case errors.Is(err, fs.ErrExist):
 		case err != nil:
-			var at *fs.PathError
-			if errors.As(err, &at) {
+			if at, ok := errors.AsType[*fs.PathError](err); ok {
 				at.Path = name // nobody knows the other one
 			}
 			return nil, err

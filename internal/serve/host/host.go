@@ -165,11 +165,8 @@ func (h *Host) Close() {
 }
 
 // Panics returns the number of datagrams that made a decoder panic. Call it after Run.
-func (h *Host) Panics() (n uint64) {
-	for _, s := range h.sockets {
-		n += s.server.Panics()
-	}
-	return n
+func (h *Host) Panics() uint64 {
+	return nettext.Sum(h.sockets, func(s *socket) uint64 { return s.server.Panics() })
 }
 
 // ErrStuck is returned by Run if OnExchange did not return within a second after the
