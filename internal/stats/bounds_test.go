@@ -110,11 +110,13 @@ func TestWithout(t *testing.T) {
 
 // TestLearnedFlood: requests of a flood that came in seconds that looked calm are no evidence of what is usual.
 func TestLearnedFlood(t *testing.T) {
+	a := New()
+	a.first, a.last = 0, 100e9
 	for requests, want := range map[float64]int{1000: 1, 1050: 1, 1051: 0, 606: 0} { // too few are left, or hardly any are missing
-		m := &more{hot: looks{n: 600}, calm: looks{n: 500}}
-		m.hot.hops[47], m.calm.hops[47], m.calm.hops[60] = 600, 450, 50
-		ev := event{server: &entry[server]{v: server{tally: tally{more: m}}}, requests: requests}
-		if (&reporting{a: New()}).weighEvidence(&ev, nil); ev.strong != want {
+		m := &more{hot: bursts{{looks: looks{n: 600}}}, calm: looks{n: 500}}
+		m.hot[0].hops[47], m.calm.hops[47], m.calm.hops[60] = 600, 450, 50
+		ev := event{server: &entry[server]{v: server{tally: tally{more: m}}}, to: 1e9, requests: requests}
+		if (&reporting{a: a}).weighEvidence(&ev, nil); ev.strong != want {
 			t.Errorf("of %g requests: %q", requests, ev.because)
 		}
 	}
@@ -363,30 +365,32 @@ func TestGlances(t *testing.T) {
 	var l looks
 	var payload uint64
 	for _, c := range []struct {
-		from        string
-		id, before  uint16
-		port        uint16
-		payload     uint64
-		want        glance
-		least, most uint16 // the least is one more
+		from       string
+		id, before uint16
+		port       uint16
+		payload    uint64
+		want       glance
+		most       uint16 // the port that most have, and by how many more
+		votes      int64
 	}{
-		{"24.10.1.2", 0, 9, 40000, 7, glance{50, 24, false, false, true}, 40001, 40000},
-		{"10.1.2.3", 10, 9, 65535, 7, glance{50, 10, true, true, true}, 40001, 65535},
-		{"24.10.1.2", 265, 9, 39999, 8, glance{50, 24, false, true, false}, 40000, 65535},
-		{"24.10.1.2", 266, 9, 41000, 0, glance{50, 24, false, false, false}, 40000, 65535},
-		{"24.10.1.2", 9, 9, 0, 7, glance{50, 24, false, false, true}, 1, 65535},
-		{"24.10.1.2", 5, 65535, 1, 7, glance{50, 24, false, true, true}, 1, 65535},
-		{"24.10.1.2", 0, 65535, 1, 7, glance{50, 24, false, false, true}, 1, 65535},
-		{"2400:cb00:2048::1", 9, 9, 1, 7, glance{50, 0xcb, false, true, true}, 1, 65535}, // the third octet; of one network
-		{"2001:db8::1", 0, 9, 1, 7, glance{50, 0x0d, true, false, true}, 1, 65535},
-		{"2001:db9::1", 0, 9, 1, 7, glance{50, 0x0d, false, false, true}, 1, 65535},
-		{"1fff::1", 0, 9, 1, 7, glance{50, 0, true, false, true}, 1, 65535},
-		{"3fff::1", 0, 9, 1, 7, glance{50, 0, false, false, true}, 1, 65535},
-		{"4000::1", 0, 9, 1, 7, glance{50, 0, true, false, true}, 1, 65535},
+		{"24.10.1.2", 0, 9, 40000, 7, glance{50, 24, 40000, false, false, true}, 40000, 1},
+		{"10.1.2.3", 10, 9, 65535, 7, glance{50, 10, 65535, true, true, true}, 40000, 0},
+		{"24.10.1.2", 265, 9, 39999, 8, glance{50, 24, 39999, false, true, false}, 39999, 1},
+		{"24.10.1.2", 266, 9, 41000, 0, glance{50, 24, 41000, false, false, false}, 39999, 0},
+		{"24.10.1.2", 9, 9, 0, 7, glance{50, 24, 0, false, false, true}, 0, 1},
+		{"24.10.1.2", 5, 65535, 1, 7, glance{50, 24, 1, false, true, true}, 0, 0},
+		{"24.10.1.2", 0, 65535, 1, 7, glance{50, 24, 1, false, false, true}, 1, 1},
+		{"2400:cb00:2048::1", 9, 9, 1, 7, glance{50, 0xcb, 1, false, true, true}, 1, 2}, // the third octet; of one network
+		{"2001:db8::1", 0, 9, 1, 7, glance{50, 0x0d, 1, true, false, true}, 1, 3},
+		{"2001:db9::1", 0, 9, 1, 7, glance{50, 0x0d, 1, false, false, true}, 1, 4},
+		{"1fff::1", 0, 9, 1, 7, glance{50, 0, 1, true, false, true}, 1, 5},
+		{"3fff::1", 0, 9, 1, 7, glance{50, 0, 1, false, false, true}, 1, 6},
+		{"4000::1", 0, 9, 1, 7, glance{50, 0, 1, true, false, true}, 1, 7},
 	} {
 		m := message{other: keyOf(netip.MustParseAddr(c.from), 0), hops: 50, id: c.id, port: c.port, payload: c.payload}
-		if got := l.glanceAt(&m, c.before, &payload); got != c.want || l.least != c.least || l.most != c.most || payload != 7 {
-			t.Errorf("%+v: %+v, ports %d to %d, payload %d", c, got, l.least, l.most, payload)
+		got := glanceAt(&m, c.before, &payload)
+		if l.count(got, 1); got != c.want || l.port != c.most || l.votes != c.votes || payload != 7 {
+			t.Errorf("%+v: %+v, port %d, votes %d, payload %d", c, got, l.port, l.votes, payload)
 		}
 	}
 }

@@ -16,7 +16,7 @@ import (
 )
 
 // codecVersion changes with every change of what is written.
-const codecVersion = 18
+const codecVersion = 19
 
 // AppendBinary appends the counts in binary form. It is the same for the same counts.
 func (s *Shards) AppendBinary(b []byte) []byte {
@@ -390,7 +390,11 @@ func (m *more) code(c *codec) {
 		codeLine(c, &s.ticks, (*tick).code)
 	}
 	m.calm.code(c)
-	m.hot.code(c)
+	for b := range coder.List(c.Coder, (*[]burst)(&m.hot), maxBursts) {
+		coder.Num(c.Coder, &b.from)
+		coder.Num(c.Coder, &b.to)
+		b.code(c)
+	}
 }
 
 // code writes or reads a bucket that begins at a time.
@@ -422,7 +426,8 @@ func (l *looks) code(c *codec) {
 		codeZeros(c, len(list), func(i int) bool { return list[i] == 0 }, func(i int) { numbers(c, &list[i]) })
 	}
 	numbers(c, &l.odd, &l.steps, &l.same)
-	numbers(c, &l.most, &l.least)
+	numbers(c, &l.port)
+	coder.Num(c.Coder, &l.votes)
 	c.Fixed(&l.payload)
 	c.Bool(&l.distinct)
 }

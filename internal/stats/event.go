@@ -40,6 +40,9 @@ type event struct {
 	series   []*kindSeries    // those of its kinds
 }
 
+// silent reports whether hardly any reply tells what a request of an event needs.
+func (e *event) silent() bool { return 10*e.out < e.in }
+
 func (e *event) seconds() float64 { return max(float64(e.to-e.from)/1e9, 1e-3) }
 
 // overlap returns how long two times overlap.
@@ -172,12 +175,7 @@ func meanOf(list []float64) float64 {
 }
 
 // totalOf returns the sum of what elements of a list have of something.
-func totalOf[T any](list []T, of func(T) float64) (sum float64) {
-	for _, e := range list {
-		sum += of(e)
-	}
-	return sum
-}
+func totalOf[T any](list []T, of func(T) float64) float64 { return nettext.Sum(list, of) }
 
 func sumsOf(lists ...[]float64) []float64 {
 	sum := slices.Clone(lists[0])

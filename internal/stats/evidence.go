@@ -60,10 +60,10 @@ func (r *reporting) weighEvidence(ev *event, larger []event) {
 	if follow && !six {
 		say(true, "their IP identifications count up as those of one machine do")
 	}
-	if hot.least == hot.most+1 && known && calm.least != calm.most+1 {
-		say(true, "all have the source port %d", hot.most)
+	if float64(hot.votes) >= (2*alike-1)*n && known && (hot.port != calm.port || 10*calm.votes < int64(calm.n)) {
+		say(true, "%s have the source port %d", either(uint64(hot.votes) == hot.n, "all", "nearly all"), hot.port)
 	}
-	if text, bits := r.oneNet(ev, &hot, &calm); bits > 0 {
+	if text, bits := r.oneNet(ev, &hot.looks, &calm); bits > 0 {
 		say(bits != 24 || ev.strong == 0, "%s", text) // hosts of such a network are equally far
 	} else if follow && six {
 		say(true, "nearly all of the addresses are in one network (/48)")
@@ -72,7 +72,11 @@ func (r *reporting) weighEvidence(ev *event, larger []event) {
 		say(true, "%s", text)
 	}
 	later := totalOf(r.a.clientsOf(ev.server, func(c *client) bool { return c.proven > 0 && c.first >= ev.from && c.first < ev.to }), func(*entry[client]) float64 { return 1 })
-	if p, all := r.calmProofs(ev); all >= calmEvidence && p >= 0.5*all && later < crowdPart*ev.sources {
+	p, all := r.calmProofs(ev, ev.series)
+	if all < calmEvidence && ev.silent() { // nobody else asks so, and no reply tells whether that needs a challenge
+		p, all = r.calmProofs(ev, slices.Collect(each(ev.server.v.more.series[:])))
+	}
+	if all >= calmEvidence && p >= 0.5*all && later < crowdPart*ev.sources {
 		say(true, "none of these addresses ever proved itself, and of those that ask at other times %s did", percent(p/all))
 	}
 	if !hot.distinct && float64(hot.same) >= alike*n && differs(hot.same, calm.same, n, float64(calm.n)) {
@@ -81,54 +85,51 @@ func (r *reporting) weighEvidence(ev *event, larger []event) {
 }
 
 // looksOf returns what the clients of an event look like, without those of larger ones and of victims, and those at calm times; false if too few are left.
-func (r *reporting) looksOf(ev *event, larger []event) (hot, calm looks, ok bool) {
+func (r *reporting) looksOf(ev *event, larger []event) (hot burst, calm looks, ok bool) {
 	m := ev.server.v.more
-	hot, calm = m.hot, m.calm
-	whole, others, waves := event{server: ev.server, kinds: ev.kinds, from: r.a.first, to: r.a.last + 1}, 0.0, 0.0
-	for v := range each(r.victims) {
-		n, _ := r.sentIn(&whole, v.clients)
-		hot.without(n, &v.clients[0].key)
+	all := m.hot.in(ev.from, ev.to)
+	hot, calm = all, m.calm
+	whole, others := event{server: ev.server, kinds: ev.kinds, from: all.from * 1e9, to: (all.to + 1) * 1e9}, 0.0
+	without := func(n float64, from *key) {
+		hot.without(n, from)
 		others += n
 	}
+	for v := range each(r.victims) {
+		n, _ := r.sentIn(&whole, v.clients)
+		without(n, &v.clients[0].key)
+	}
 	for _, o := range larger {
-		if o.server == ev.server && o.forged {
-			hot.without(o.requests, nil)
-			others += o.requests
-			waves += either(o.wave(ev), o.requests, 0)
+		if part := float64(overlap(o.from, o.to, whole.from, whole.to)) / float64(o.to-o.from); o.server == ev.server && o.forged && part > 0 {
+			without(part*o.requests, nil)
 		}
 		for i := 0; o.server == ev.server && i < len(o.clients); i++ {
 			n, _ := r.sentIn(&whole, o.clients[i:i+1])
-			hot.without(n, &o.clients[i].key)
-			others += n
+			without(n, &o.clients[i].key)
 		}
 	}
-	if ev.requests < leastBeside*others { // what is left may be an error of the subtraction; of one wave of many, the looks are those of all
-		if hot, calm = m.hot, m.calm; waves < mostOf*others {
-			return hot, calm, false
-		}
+	if ev.requests < leastBeside*others { // what is left may be an error of the subtraction
+		return hot, calm, false
 	}
 	// Of a long flood that is not far above what is usual, or with which the capture begins, many seconds look calm.
-	if all := float64(hot.n + calm.n); all < 1.5*ev.requests && (float64(hot.n) < ev.requests/2 || ev.to-ev.from > r.a.last-r.a.first) { // nearly all is the event
-		hot.merge(&calm)
+	if float64(hot.n+calm.n) < 1.5*ev.requests && (float64(hot.n) < ev.requests/2 || ev.to-ev.from > r.a.last-r.a.first) { // nearly all is the event
+		hot.looks.merge(&calm)
 		calm = looks{}
-	} else if over := ev.requests + others - float64(m.hot.n); over > leastOver*ev.requests && over+calmEvidence <= float64(calm.n) {
+	} else if over := ev.requests + others - float64(all.n); over > leastOver*ev.requests && over+calmEvidence <= float64(calm.n) {
 		calm.without(over, nil)
 	}
 	return hot, calm, hot.n >= leastEvidence && float64(hot.n) >= ev.requests/2
 }
 
-// wide reports whether the addresses of an event are spread evenly over the internet, with those of like ones: of a flood of many servers, each has too few,
-// and of one that comes in waves, the looks are those of all.
-func (r *reporting) wide(ev *event, hot looks) bool {
-	own, few, seen := float64(hot.n), hot.n < leastUniform, map[*entry[server]]bool{ev.server: true}
+// wide reports whether the addresses of an event are spread evenly over the internet, with those of like ones: of a flood of many servers, or one in waves, each has too few.
+func (r *reporting) wide(ev *event, hot burst) bool {
+	few := hot.n < leastUniform
 	for o := range each(r.events) {
-		own -= either(ev.strong > 0 && o.wave(ev), 2*o.requests, 0)
-		if few && !seen[o.server] && ev.like(o) {
-			seen[o.server] = true
-			hot.merge(&o.server.v.more.hot)
+		if few && (o.server != ev.server && ev.like(o) || ev.wave(o)) {
+			other := o.server.v.more.hot.in(o.from, o.to)
+			hot.looks.merge(&other.looks)
 		}
 	}
-	return own <= 2*ev.requests && hot.n >= leastUniform && hot.spread() < mostSpread
+	return hot.n >= leastUniform && hot.spread() < mostSpread
 }
 
 // without takes away what so many forged requests have: the commonest hop limit or all alike, and addresses that are spread evenly or one
@@ -169,6 +170,7 @@ func (l *looks) without(requests float64, from *key) {
 		l.odd = uint32(float64(l.odd) * (1 - part))
 		alike(&l.nets)
 	}
+	l.votes = max(l.votes-int64(requests), 0)
 	l.steps, l.same = uint32(float64(l.steps)*(1-part)), uint32(float64(l.same)*(1-part))
 	l.n -= uint64(part * float64(l.n))
 }
@@ -279,7 +281,7 @@ func (r *reporting) evenly(ev *event, pace float64) (string, bool) {
 // forgedPart returns the part that is forged of requests of which most are: those with the commonest hop limit, or as many as there would be
 // if all hop limits that are made up came as often as those that people do not have, or all networks as often as those in the middle.
 func (m *more) forgedPart() float64 {
-	l := m.hot
+	l := m.hot.in(math.MinInt64, math.MaxInt64).looks
 	l.merge(&m.calm)
 	n, most := float64(l.n), float64(slices.Max(l.hops[:]))
 	switch {
@@ -328,9 +330,9 @@ func (l *looks) spread() float64 {
 	return max(sum-float64(len(counts))*float64(l.squares)/float64(l.n), 0) / in
 }
 
-// calmProofs returns how many requests of the kinds of an event came at other times, and how many of these had a proof or were vouched for.
-func (r *reporting) calmProofs(ev *event) (proved, all float64) {
-	for _, q := range ev.series {
+// calmProofs returns how many requests of these series came at other times than an event, and how many of these had a proof or were vouched for.
+func (r *reporting) calmProofs(ev *event, series []*kindSeries) (proved, all float64) {
+	for _, q := range series {
 		x := r.ratesOf(&q.ticks)
 		for i := range x.fresh {
 			from := (x.start + int64(i)) * x.width

@@ -66,13 +66,13 @@ func (r *reporting) floods() {
 			which := either(r.madeUp(ev, ev.kinds[0]), "with made-up ones", "without one")
 			v.Advice = r.limitAdvice(ev, "The server asks for a challenge, so the flood gets little back; limit requests "+which+" "+whose+" (qdissect rules prints the rule).")
 		case ev.forged:
-			v.Certainty, v.Doubt = Likely, "a challenge that these addresses do not return would make it certain; "+either(r.o.OneSided, "one direction does not tell whether they were given any", either(ev.series[0].proves(), "they were given none", "this request needs none"))
+			v.Certainty, v.Doubt = Likely, "a challenge that these addresses do not return would make it certain; "+either(r.o.OneSided, "one direction does not tell whether they were given any", either(ev.series[0].proves() || ev.silent(), "they were given none", "this request needs none"))
 			why = "Nothing proves it, but " + sentence(ev.because[:min(len(ev.because), 2)]) + "."
 			v.Advice = r.limitAdvice(ev, "Limit these requests in total (qdissect rules prints the rule): it protects the machine and those who get the replies; honest requests suffer as well")
 		default:
 			v.Kind, v.Certainty, title = CrowdOrForged, Possible, "Crowd or forged"
 			v.Doubt = "captures with hop limits and addresses as they come from the internet, or a server that asks for a challenge, would tell"
-			proof := either(r.o.OneSided, "one direction does not tell whether they were given a challenge", either(ev.series[0].proves(), "they were given no challenge", "this request needs no proof"))
+			proof := either(r.o.OneSided, "one direction does not tell whether they were given a challenge", either(ev.series[0].proves() || ev.silent(), "they were given no challenge", "this request needs no proof"))
 			why = either(len(ev.because) > 0, "They may be people, or forged: "+proof+", and that "+sentence(ev.because)+" does not tell.", "They may be people, or forged: "+proof+", and what there is to see does not tell.")
 			v.Advice = "Ask where people may come from (a list, a video, an update); block nobody for it, and raise the limits of the server."
 			if ev.server.v.sources().Count == 1 {

@@ -1,5 +1,11 @@
 package stats
 
+import (
+	"cmp"
+	"math"
+	"slices"
+)
+
 // Looks count what a forger cannot hide of requests without a proof: those of calm seconds, and those of seconds in which far more came.
 type looks struct {
 	n        uint64
@@ -8,8 +14,8 @@ type looks struct {
 	nets     [256]uint32 // by the first octet of an IPv4 source, the third of an IPv6 source
 	odd      uint32      // sources that do not exist in the internet
 	steps    uint32      // IP identifications that follow the one before; of IPv6, sources of the network of the one before
-	most     uint16      // the highest source port
-	least    uint16      // and the lowest, plus one; 0 if there is none
+	port     uint16      // the source port that most have, if one has more than all the others together
+	votes    int64       // at least by how many it has more
 	same     uint32      // payloads that are the same as the first
 	payload  uint64      // checksum of the first, 0 if unknown
 	distinct bool        // merged with others that had another first payload
@@ -18,6 +24,7 @@ type looks struct {
 // A glance is what looks count of a request.
 type glance struct {
 	hops, net       uint8
+	port            uint16
 	odd, step, same bool
 }
 
@@ -25,6 +32,7 @@ type glance struct {
 func (l *looks) count(g glance, one uint32) {
 	l.n += uint64(int32(one))
 	l.squares += uint64(int32(one)) * uint64(max(int32(one), 1))
+	l.vote(g.port, int64(int32(one)))
 	l.hops[g.hops] += one
 	l.nets[g.net] += one
 	if g.odd {
@@ -38,17 +46,22 @@ func (l *looks) count(g glance, one uint32) {
 	}
 }
 
+// vote finds the source port that most have, by the majority vote of Boyer and Moore.
+func (l *looks) vote(port uint16, n int64) {
+	if port == l.port {
+		n = -n
+	}
+	if l.votes -= n; l.votes < 0 {
+		l.port, l.votes = port, -l.votes
+	}
+}
+
 // glanceAt looks at a request.
-func (l *looks) glanceAt(m *message, id uint16, payload *uint64) (g glance) {
-	g.hops = m.hops
+func glanceAt(m *message, id uint16, payload *uint64) (g glance) {
+	g.hops, g.port = m.hops, m.port
 	g.net, g.odd = placeOf(&m.other)
 	if g.step = m.id == id; m.other.V4 {
 		g.step = m.id-id-1 < nearID && m.id != 0
-	}
-	p := m.port
-	l.most = max(l.most, p)
-	if p < 65535 && (l.least == 0 || p+1 < l.least) {
-		l.least = p + 1
 	}
 	if m.payload != 0 {
 		if *payload == 0 {
@@ -99,10 +112,7 @@ func (l *looks) merge(o *looks) {
 		l.nets[i] = addSaturated(l.nets[i], o.nets[i])
 	}
 	l.odd, l.steps = addSaturated(l.odd, o.odd), addSaturated(l.steps, o.steps)
-	l.most = max(l.most, o.most)
-	if l.least == 0 || o.least != 0 && o.least < l.least {
-		l.least = o.least
-	}
+	l.vote(o.port, o.votes)
 	switch {
 	case l.n == 0:
 		l.payload, l.same, l.distinct = o.payload, o.same, o.distinct
@@ -113,6 +123,66 @@ func (l *looks) merge(o *looks) {
 	}
 	l.n += o.n
 	l.squares += o.squares
+}
+
+// A burst is what looks count of seconds in which far more came.
+type burst struct {
+	looks
+	from, to int64 // the first of these seconds, and the last
+}
+
+// bursts are at most maxBursts, by time. Those that are near each other are one.
+type bursts []burst
+
+const (
+	maxBursts = 32
+	nearBurst = 2 // seconds
+)
+
+// at returns what looks count of the burst of a second.
+func (l *bursts) at(second int64) *looks {
+	if n := len(*l); n == 0 || second > (*l)[n-1].to+nearBurst {
+		l.add(&burst{from: second, to: second})
+	}
+	b := &(*l)[len(*l)-1]
+	b.to = max(b.to, second)
+	return &b.looks
+}
+
+func (l *bursts) add(b *burst) {
+	i, _ := slices.BinarySearchFunc(*l, b.from, func(b burst, from int64) int { return cmp.Compare(b.from, from) })
+	*l = slices.Insert(*l, i, *b)
+	for len(*l) > 1 {
+		least, gap := 0, int64(math.MaxInt64)
+		for i := range (*l)[1:] {
+			if g := (*l)[i+1].from - (*l)[i].to; g < gap {
+				least, gap = i, g
+			}
+		}
+		if gap > nearBurst && len(*l) <= maxBursts {
+			return
+		}
+		(*l)[least].merge(&(*l)[least+1])
+		*l = slices.Delete(*l, least+1, least+2)
+	}
+}
+
+func (b *burst) merge(o *burst) {
+	if b.n == 0 {
+		b.from, b.to = o.from, o.to
+	}
+	b.from, b.to = min(b.from, o.from), max(b.to, o.to)
+	b.looks.merge(&o.looks)
+}
+
+// in returns all of a time together.
+func (l bursts) in(from, to int64) (all burst) {
+	for b := range each(l) {
+		if overlap(b.from*1e9, (b.to+1)*1e9, from, to) > 0 {
+			all.merge(b)
+		}
+	}
+	return all
 }
 
 // A watch decides which seconds are calm, by the mean of the calm ones before.
@@ -179,7 +249,7 @@ func (m *more) look(r *message, second int64) {
 	if hot && !was { // the first requests of the second are as hot
 		for _, g := range w.first[:min(w.now-1, calmFirst)] {
 			m.calm.count(g, ^uint32(0))
-			m.hot.count(g, 1)
+			m.hot.at(second).count(g, 1)
 		}
 	}
 	if hot && w.now >= lookAll {
@@ -190,8 +260,11 @@ func (m *more) look(r *message, second int64) {
 			return
 		}
 	}
-	l := either(hot, &m.hot, &m.calm)
-	g := l.glanceAt(r, id, &m.calm.payload)
+	l := &m.calm
+	if hot {
+		l = m.hot.at(second)
+	}
+	g := glanceAt(r, id, &m.calm.payload)
 	l.payload = m.calm.payload
 	if l.count(g, one); !hot && w.now <= calmFirst {
 		w.first[w.now-1] = g

@@ -194,12 +194,13 @@ func (s *server) next(kind uint16) *asked {
 
 // A more is what is kept for the busiest servers.
 type more struct {
-	cells     cells
-	trips     histogram
-	pulses    pulses
-	series    [maxSeries]kindSeries
-	calm, hot looks
-	watch     watch
+	cells  cells
+	trips  histogram
+	pulses pulses
+	series [maxSeries]kindSeries
+	calm   looks
+	hot    bursts
+	watch  watch
 }
 
 // newMore returns one whose ticks share room.
@@ -247,7 +248,9 @@ func (m *more) merge(o *more, kinds []uint16) {
 		}
 	}
 	m.calm.merge(&o.calm)
-	m.hot.merge(&o.hot)
+	for b := range each(o.hot) {
+		m.hot.add(b)
+	}
 }
 
 func (m *more) clear() {
@@ -257,7 +260,7 @@ func (m *more) clear() {
 		s.ticks.clear()
 		s.kind, s.challenged, s.given = 0, 0, 0
 	}
-	m.calm, m.hot, m.watch = looks{}, looks{}, watch{}
+	m.calm, m.hot, m.watch = looks{}, nil, watch{}
 	if m.trips.n > 0 {
 		m.trips = histogram{}
 	}

@@ -477,10 +477,7 @@ func (r *reporting) sends(e *entry[server]) (text string, odd bool) {
 
 // returning reports whether so many of the requests have a challenge that somebody must have given that a server answers, and its direction is missing.
 func (r *reporting) returning(requests uint64) bool {
-	n := uint64(0)
-	for k := range each(r.a.kinds) {
-		n += k.madeUp
-	}
+	n := nettext.Sum(r.a.kinds, func(k kind) uint64 { return k.madeUp })
 	return n >= 2 && 10*n >= requests // as for one_direction
 }
 

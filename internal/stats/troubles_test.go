@@ -223,7 +223,7 @@ func TestTroubles(t *testing.T) {
 			})
 		}, "Carpet flood at 198.51.100.10: .* requests to 40 ports of it .*Down: .*; a flood came meanwhile", "; a flood came meanwhile", "network"},
 		{"a flood in pulses", func(f *film) { f.waves(24, 400, 1, 9, 1) }, "(Forged flood at [^\n]*\n){24}$", "The report has 23 more of that kind", ""},
-		{"pulses without a reply", func(f *film) { f.waves(24, 400, 1, 9, 0) }, "(Crowd or forged at [^\n]*\n){24}$", "The report has 23 more of that kind", "Not answered"},
+		{"pulses without a reply", func(f *film) { f.waves(24, 400, 1, 9, 0) }, "(Forged flood at [^\n]*\n){24}$", "The report has 23 more of that kind", "Not answered"},
 		{"a flood of most of the capture, of which a quarter gets a challenge", func(f *film) { f.waves(1, 20000, 100, 15, 4) },
 			"Forged flood at .*: (19,[89]|20,[01]).. a2s info requests in 100 s.*; the server replied to [^>]* > .*; if it is a limit that leaves the others without a reply, a lower one keeps more players out", "", ""},
 		{"a flood that a null route ends", func(f *film) {
