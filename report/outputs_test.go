@@ -17,6 +17,7 @@ import (
 	"github.com/qdissect/qdissect/internal/display"
 	"github.com/qdissect/qdissect/internal/envelope"
 	"github.com/qdissect/qdissect/internal/must"
+	"github.com/qdissect/qdissect/internal/nettext"
 	"github.com/qdissect/qdissect/internal/pipeline"
 	"github.com/qdissect/qdissect/internal/tables"
 	"github.com/qdissect/qdissect/internal/wireshark"
@@ -100,10 +101,7 @@ func TestNewKey(t *testing.T) {
 	if got := strings.Split(text.String(), "\n"); len(got) < 2 || got[0] != "reply\t72\ttrue" {
 		t.Errorf("-Y and -o fields: %q", got)
 	}
-	var names []string
-	for _, n := range display.Names() {
-		names = append(names, fmt.Sprintf("%s: %s (%s)", n.Name, n.Doc, n.Type))
-	}
+	names := nettext.Each(display.Names(), func(n display.Name) string { return fmt.Sprintf("%s: %s (%s)", n.Name, n.Doc, n.Type) })
 	contains(t, "docs", strings.Join(names, "\n"), "tripled_length: three times the length (number)", "turnaround: turnaround_ns, with a unit", "is_long: it is long (true or false)")
 
 	text.Reset()

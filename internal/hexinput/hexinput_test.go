@@ -567,11 +567,7 @@ func joined(b []byte, width int, row func(i int, row []byte) string) string {
 
 // numbers renders a list.
 func numbers(b []byte, format, separator string) string {
-	var s []string
-	for _, c := range b {
-		s = append(s, fmt.Sprintf(format, c))
-	}
-	return strings.Join(s, separator)
+	return strings.Join(nettext.Each(b, func(c byte) string { return fmt.Sprintf(format, c) }), separator)
 }
 
 // renderers are the forms, as the tools print them.

@@ -514,11 +514,13 @@ var causes = []Cause{
 
 	// Silence that nothing else explains.
 	{ID: "wrong_requests", State: Trouble, Certainty: Likely, explains: ofSilence | ofChallenge,
-		Needs:  "five requests or more with the same warning or error, with what is sent again half of those without a reply or more, and not more than these; where one client gets no reply, one of the first of these has it, which is not that the challenge is unknown",
+		Needs:  "five requests or more with the same warning or error, or with bytes after their end while others are answered, with what is sent again half of those without a reply or more, and not more than these; where one client gets no reply, one of the first of these has it, which is not that the challenge is unknown",
 		Words:  "{n} to {server} are wrong and without a reply: {text} ({id}).",
 		Advice: "Correct the client first: qdissect explain {id}, and qdissect -V -Y 'finding == {id}' shows them.",
 		holds: func(x *facts) *proof {
-			n, lost := first(x.noted, func(n noted) bool { return n.bySelf == 0 && !n.loop && !n.limit }), less(x.asked(), x.replies())
+			n, lost := first(x.noted, func(n noted) bool {
+				return n.bySelf == 0 && !n.loop && !n.limit && (n.id != core.Trailing.ID || x.good > 0)
+			}), less(x.asked(), x.replies())
 			ignored := first(x.verdicts, func(v Verdict) bool { return v.Kind == Unwell && len(v.Sources) > 0 })
 			// A challenge that is unknown may be the doing of the server, and what others send with the same finding may be answered.
 			doubt := n != nil && ignored != nil && (strings.HasSuffix(n.id, ".mismatch") || !slices.Contains(x.lost().frames[:], n.frames[0]))

@@ -1138,6 +1138,12 @@ var filmLAN = []filmCause{
 			polls(20, func(_ int, at float64, from netip.AddrPort) { f.udp(at, from, to(22003), "s") })
 		},
 		near: func(f *film) { f.answered(20, filmServer) }, nearIs: "works", says: "could be ase.*Ask port 22126, which answers ase"},
+	{id: "wrong_requests", // two in one datagram
+		has: func(f *film) {
+			f.answered(60, filmServer)
+			polls(20, func(i int, at float64, _ netip.AddrPort) { f.udp(at, askers(99+i), filmServer, askRules+askRules) })
+		},
+		near: func(f *film) { f.answered(60, filmServer) }, nearIs: "works", says: "20 requests to .* are wrong and without a reply: 9 bytes after the end of the message", not: "disabled"},
 }
 
 // likeRequests adds a server that also sends so many datagrams that are read as requests.

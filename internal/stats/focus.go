@@ -645,7 +645,7 @@ func (f *focus) reply(r *dissect.Record) {
 func (f *focus) notes(t *target, r *dissect.Record, bySelf bool) {
 	wrong := false
 	for x := range each(r.Findings) {
-		if x.Type.Severity < dissect.Warning && x.Type.Class != core.OfRefusal {
+		if x.Type.Severity < dissect.Warning && x.Type.Class != core.OfRefusal && (x.Type != core.Trailing || bySelf) {
 			continue
 		}
 		if x.Type == core.CaptureCut {
