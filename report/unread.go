@@ -85,11 +85,7 @@ func AppendUnread(dst []byte, s *Summary, chosen bool) []byte {
 			var named []string
 			for _, e := range u.Errors[:min(len(u.Errors), 3)] {
 				host, says, _ := strings.Cut(e.Name, " ")
-				if says == "is unreachable" {
-					named = append(named, fmt.Sprintf("port %d of %s is unreachable", e.Port, host))
-				} else {
-					named = append(named, fmt.Sprintf("a datagram to port %d of %s did not arrive", e.Port, host))
-				}
+				named = append(named, fmt.Sprintf(nettext.Either(says == "is unreachable", "port %d of %s is unreachable", "a datagram to port %d of %s did not arrive"), e.Port, host))
 			}
 			more := nettext.Either(len(u.Errors) > len(named), ", and more", "")
 			say("%d ICMP %s: %s%s", s.ICMP, nettext.Plural(int(s.ICMP), "error", "errors"), strings.Join(named, ", "), more)

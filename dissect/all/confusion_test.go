@@ -577,10 +577,7 @@ func TestForeign(t *testing.T) {
 // small numbers, many zeros, text, and the traffic of others with bytes changed.
 func TestNoise(t *testing.T) {
 	k, r := newTaker(t), rand.New(rand.NewPCG(1, 2))
-	var others [][]byte
-	for _, f := range strangers {
-		others = append(others, payload(t, f.bytes))
-	}
+	others := nettext.Each(strangers, func(f struct{ name, bytes string }) []byte { return payload(t, f.bytes) })
 	for i := range 20000 {
 		b := make([]byte, 1+r.IntN(80))
 		for j := range b {

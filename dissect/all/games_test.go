@@ -9,8 +9,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/internal/games"
 	"github.com/qdissect/qdissect/internal/must"
+	"github.com/qdissect/qdissect/internal/nettext"
 )
 
 // unread begins the note of a game whose servers speak a UDP protocol that is not
@@ -18,10 +20,7 @@ import (
 const unread = "not read yet: "
 
 func TestGames(t *testing.T) {
-	var known []string
-	for _, p := range Protocols() {
-		known = append(known, p.Name)
-	}
+	known := nettext.Each(Protocols(), func(p *dissect.Protocol) string { return p.Name })
 	last := ""
 	for _, g := range games.All() {
 		if g.ID <= last || g.Name == "" {
@@ -62,10 +61,7 @@ func TestFindGame(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			var got []string
-			for _, g := range games.Find(tt.query) {
-				got = append(got, g.ID)
-			}
+			got := nettext.Each(games.Find(tt.query), func(g games.Game) string { return g.ID })
 			if !slices.Equal(got, tt.want) {
 				t.Errorf("Find(%q) = %q, want %q", tt.query, got, tt.want)
 			}

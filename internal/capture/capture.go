@@ -251,11 +251,7 @@ func (e *cutError) Unwrap() error { return e.cause }
 
 // cut returns the error for a record of want bytes of which the file has only have.
 func (s *stream) cut(what string, have, want int64) error {
-	err := s.err
-	if err == io.EOF {
-		err = io.ErrUnexpectedEOF
-	}
-	return &cutError{what, have, want, err}
+	return &cutError{what, have, want, nettext.Either(s.err == io.EOF, io.ErrUnexpectedEOF, s.err)}
 }
 
 // A resolution is the unit in which an interface of a pcapng file counts time,

@@ -1144,6 +1144,15 @@ var filmLAN = []filmCause{
 			polls(20, func(i int, at float64, _ netip.AddrPort) { f.udp(at, askers(99+i), filmServer, askRules+askRules) })
 		},
 		near: func(f *film) { f.answered(60, filmServer) }, nearIs: "works", says: "20 requests to .* are wrong and without a reply: 9 bytes after the end of the message", not: "disabled"},
+	{id: "hangs", // some connections carry what is no query
+		has: func(f *film) {
+			f.connected(10, 27015, 2, 18, 24)
+			polls(10, func(i int, at float64, _ netip.AddrPort) {
+				f.tcp(at+.1, askers(50+i), filmServer, 2)
+				f.tcp(at+.101, filmServer, askers(50+i), 18)
+			})
+		},
+		near: func(f *film) { f.connected(10, 27015, 24) }, nearIs: "no_reply", says: "20 made, .* at least 10 of them carried no query"},
 }
 
 // likeRequests adds a server that also sends so many datagrams that are read as requests.

@@ -442,7 +442,7 @@ func (x *facts) scene(it string) (list []string) {
 	if s := x.stream(); s != nil && x.asked() > 0 && !s.Read {
 		say("The capture also has %s.", s.sentence())
 	} else if s != nil && x.asked() > 0 && s.Tried > 0 {
-		say("%s over TCP: %s.", either(slices.ContainsFunc(x.kinds, func(k focusKind) bool { return k.protocol != x.protocol }), "A part of that was", "That was"), s.tries())
+		say("%s over TCP: %s.", either(slices.ContainsFunc(x.kinds, func(k focusKind) bool { return k.protocol != x.protocol }), "A part of that was", "That was"), s.tries()+either(s.Made >= x.asked()+kindLeast, "; at least "+number(less(s.Made, x.asked()))+" of them carried no query that is recognised", ""))
 	}
 	for m := range x.masters {
 		if m.beats.n > 0 {

@@ -11,16 +11,13 @@ import (
 	"testing"
 
 	"github.com/qdissect/qdissect/internal/must"
+	"github.com/qdissect/qdissect/internal/nettext"
 )
 
 // names returns what is in a folder.
-func names(t *testing.T, dir string) (list []string) {
+func names(t *testing.T, dir string) []string {
 	t.Helper()
-	entries := must.Get(os.ReadDir(dir))(t)
-	for _, e := range entries {
-		list = append(list, e.Name())
-	}
-	return list
+	return nettext.Each(must.Get(os.ReadDir(dir))(t), os.DirEntry.Name)
 }
 
 // TestCreate: a file has its name when it is placed, not before, and not at all if it is discarded.
