@@ -700,7 +700,7 @@ func (t *Text) appendValue(b []byte, n *dissect.Node, data []byte) []byte {
 		if n.Wide {
 			t.wide = v
 		}
-		cut := v[:min(len(v), maxShown)]
+		cut := nettext.Cut(v, maxShown)
 		b = dissect.AppendQuoted(b, nettext.View(cut), f.Charset, dissect.NoStyle)
 		if len(cut) < len(v) {
 			b = append(b, " …"...)

@@ -2,7 +2,6 @@ package quake3
 
 import (
 	"strings"
-	"unicode/utf8"
 
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/dissect/internal/console"
@@ -11,6 +10,7 @@ import (
 	"github.com/qdissect/qdissect/dissect/internal/quake"
 	"github.com/qdissect/qdissect/dissect/internal/wire"
 	"github.com/qdissect/qdissect/internal/core"
+	"github.com/qdissect/qdissect/internal/nettext"
 )
 
 var catalog = dissect.NewCatalog("quake3")
@@ -368,15 +368,8 @@ func (m *Text) AppendSummary(dst []byte) []byte {
 	if n := console.Secret(line); n < len(line) {
 		return style.Concealed(dst, line, n)
 	}
-	if len(line) > maxLine {
-		n := maxLine
-		for n > 0 && !utf8.RuneStart(line[n]) {
-			n--
-		}
-		dst = style.Quoted(dst, "", line[:n])
+	if dst = style.Quoted(dst, "", nettext.Cut(line, maxLine)); len(line) > maxLine {
 		dst = append(dst, " …"...)
-	} else {
-		dst = style.Quoted(dst, "", line)
 	}
 	if rest != "" {
 		dst = wire.Plural(dst, " and ", 1+strings.Count(rest, "\n"), "line", "lines")

@@ -111,11 +111,16 @@ func Shorten(b []byte, from, most int) []byte {
 	if len(b)-from <= most {
 		return b
 	}
-	end := from + most
-	for end > from && !utf8.RuneStart(b[end]) {
-		end--
+	return append(b[:from+len(Cut(b[from:], most))], " …"...)
+}
+
+// Cut returns at most the first bytes of text. If it is UTF-8, no character is cut in two.
+func Cut[T string | []byte](s T, most int) T {
+	n := min(len(s), most)
+	for n < len(s) && n > max(0, most-utf8.UTFMax) && !utf8.RuneStart(s[n]) {
+		n--
 	}
-	return append(b[:end], " …"...)
+	return s[:n]
 }
 
 // AppendDuration appends a duration in a suitable unit: 87 µs, 14.2 ms, 3.50 s.

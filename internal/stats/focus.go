@@ -13,6 +13,7 @@ import (
 
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/internal/core"
+	"github.com/qdissect/qdissect/internal/nettext"
 )
 
 // The bounds of a focus.
@@ -408,7 +409,7 @@ func (t *target) asker(a netip.Addr) {
 
 // calls records the name and the map that a server states. One server does not change both to and fro.
 func (t *target) calls(name, on string) {
-	name, on = name[:min(len(name), maxName)], on[:min(len(on), maxName)]
+	name, on = nettext.Cut(name, maxName), nettext.Cut(on, maxName)
 	if t.name == name && t.on == on || name == "" {
 		return
 	}

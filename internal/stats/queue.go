@@ -6,6 +6,7 @@ import (
 
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/internal/core"
+	"github.com/qdissect/qdissect/internal/nettext"
 )
 
 // A message is what is counted of one. What comes soon after one another is counted together: the code that counts and that of the engine
@@ -98,9 +99,9 @@ func (f *said) set(s *dissect.Server, room *[]byte) {
 		f.players = int32(min(max(s.Players.Value, 0), 1<<30)) + 1
 	}
 	f.name = uint16(len(*room))
-	*room = append(*room, s.Name.Value[:min(len(s.Name.Value), maxRaw)]...)
+	*room = append(*room, nettext.Cut(s.Name.Value, maxRaw)...)
 	f.between = uint16(len(*room))
-	*room = append(*room, s.Map.Value[:min(len(s.Map.Value), maxRaw)]...)
+	*room = append(*room, nettext.Cut(s.Map.Value, maxRaw)...)
 	f.end = uint16(len(*room))
 }
 

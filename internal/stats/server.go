@@ -11,7 +11,6 @@ import (
 	"slices"
 	"strconv"
 	"time"
-	"unicode/utf8"
 
 	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/internal/core"
@@ -293,11 +292,7 @@ func (s *server) appendPlain(dst, text []byte) []byte {
 	if s.style == core.Armagetron || !nettext.Plain(text) {
 		text = s.charset.AppendUTF8(nil, s.style.AppendPlain(nil, text))
 	}
-	n := min(len(text), maxName)
-	for n < len(text) && !utf8.RuneStart(text[n]) {
-		n--
-	}
-	return append(dst, text[:n]...)
+	return append(dst, nettext.Cut(text, maxName)...)
 }
 
 // A lived has the times of the first and the last message.

@@ -113,6 +113,7 @@ func TestReadable(t *testing.T) {
 		{strings.Repeat("é", 63) + "x€y", dissect.Guessed, dissect.NoStyle, strings.Repeat("é", 63) + "x"},
 		{strings.Repeat("\xd0", 200), dissect.Latin1, dissect.NoStyle, strings.Repeat("Ð", 64)},
 		{strings.Repeat("x", 200), dissect.Guessed, dissect.NoStyle, strings.Repeat("x", maxName)},
+		{strings.Repeat("漢", 200), dissect.Guessed, dissect.NoStyle, strings.Repeat("漢", maxName/len("漢"))},
 		{"", dissect.Guessed, dissect.NoStyle, ""},
 	} {
 		f := dissect.Server{Name: dissect.Some(c.name), Map: dissect.Some(c.name), Charset: c.charset, Style: c.style}
