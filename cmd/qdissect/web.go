@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+
+	"github.com/qdissect/qdissect/internal/nettext"
 )
 
 // webOptions are the flags of web.
@@ -48,11 +50,7 @@ func (o *webOptions) page(files []string) ([]byte, error) {
 		} else if err != nil {
 			return nil, err
 		}
-		names := []string{}
-		for _, f := range files {
-			names = append(names, filepath.Base(f))
-		}
-		list, err := json.Marshal(names)
+		list, err := json.Marshal(append([]string{}, nettext.Each(files, filepath.Base)...))
 		// The page may ask its own server, for the captures and for nothing else.
 		b = bytes.Replace(b, []byte("default-src 'none';"), []byte("default-src 'none'; connect-src 'self';"), 1)
 		return bytes.Replace(b, []byte(`id="preload">[]`), []byte(`id="preload">`+string(list)), 1), err

@@ -43,6 +43,9 @@ type event struct {
 // silent reports whether hardly any reply tells what a request of an event needs.
 func (e *event) silent() bool { return 10*e.out < e.in }
 
+// meets reports whether an event lasted in a part of a time.
+func (e *event) meets(from, to int64) bool { return overlap(e.from, e.to, from, to) > 0 }
+
 func (e *event) seconds() float64 { return max(float64(e.to-e.from)/1e9, 1e-3) }
 
 // overlap returns how long two times overlap.
@@ -650,10 +653,7 @@ func (r *reporting) busiestBy(ev *event, proves bool, least float64, sent func(c
 
 // asksFor returns the share of the requests of a client that are questions: to ask for a challenge that it returns belongs to one, as each further kind does.
 func (c *client) asksFor() float64 {
-	kinds := 0
-	for _, k := range c.kinds {
-		kinds += either(10*uint64(k.n) >= c.requests, 1, 0)
-	}
+	kinds := nettext.Sum(c.kinds[:], func(k kindCount) int { return either(10*uint64(k.n) >= c.requests, 1, 0) })
 	return float64(c.requests-min(c.challenged, c.proven)) / float64(c.requests*uint64(max(kinds, 1)))
 }
 

@@ -63,7 +63,7 @@ func (r *reporting) weighEvidence(ev *event, larger []event) {
 	if float64(hot.votes) >= (2*alike-1)*n && known && (hot.port != calm.port || 10*calm.votes < int64(calm.n)) {
 		say(true, "%s have the source port %d", either(uint64(hot.votes) == hot.n, "all", "nearly all"), hot.port)
 	}
-	if text, bits := r.oneNet(ev, &hot.looks, &calm); bits > 0 {
+	if text, bits := r.oneNet(ev, &hot, &calm); bits > 0 {
 		say(bits != 24 || ev.strong == 0, "%s", text) // hosts of such a network are equally far
 	} else if follow && six {
 		say(true, "nearly all of the addresses are in one network (/48)")
@@ -87,9 +87,18 @@ func (r *reporting) weighEvidence(ev *event, larger []event) {
 // looksOf returns what the clients of an event look like, without those of larger ones and of victims, and those at calm times; false if too few are left.
 func (r *reporting) looksOf(ev *event, larger []event) (hot burst, calm looks, ok bool) {
 	m := ev.server.v.more
-	all := m.hot.in(ev.from, ev.to)
+	all := m.hot.of(ev.meets)
 	hot, calm = all, m.calm
-	whole, others := event{server: ev.server, kinds: ev.kinds, from: all.from * 1e9, to: (all.to + 1) * 1e9}, 0.0
+	alone := m.hot.of(func(from, to int64) bool {
+		return ev.meets(from, to) && !slices.ContainsFunc(r.events, func(o event) bool {
+			return o.server == ev.server && (o.from != ev.from || o.kinds[0] != ev.kinds[0]) && o.meets(from, to)
+		})
+	})
+	own := alone.n >= leastEvidence // it was alone for long enough
+	if own {
+		hot, larger = alone, nil
+	}
+	whole, others := event{server: ev.server, kinds: ev.kinds, from: hot.from * 1e9, to: (hot.to + 1) * 1e9}, 0.0
 	without := func(n float64, from *key) {
 		hot.without(n, from)
 		others += n
@@ -111,13 +120,13 @@ func (r *reporting) looksOf(ev *event, larger []event) (hot burst, calm looks, o
 		return hot, calm, false
 	}
 	// Of a long flood that is not far above what is usual, or with which the capture begins, many seconds look calm.
-	if float64(hot.n+calm.n) < 1.5*ev.requests && (float64(hot.n) < ev.requests/2 || ev.to-ev.from > r.a.last-r.a.first) { // nearly all is the event
+	if n := float64(all.n) - others; n+float64(calm.n) < 1.5*ev.requests && (n < ev.requests/2 || ev.to-ev.from > r.a.last-r.a.first) { // nearly all is the event
 		hot.looks.merge(&calm)
 		calm = looks{}
 	} else if over := ev.requests + others - float64(all.n); over > leastOver*ev.requests && over+calmEvidence <= float64(calm.n) {
 		calm.without(over, nil)
 	}
-	return hot, calm, hot.n >= leastEvidence && float64(hot.n) >= ev.requests/2
+	return hot, calm, hot.n >= leastEvidence && (own || float64(hot.n) >= ev.requests/2)
 }
 
 // wide reports whether the addresses of an event are spread evenly over the internet, with those of like ones: of a flood of many servers, or one in waves, each has too few.
@@ -125,7 +134,7 @@ func (r *reporting) wide(ev *event, hot burst) bool {
 	few := hot.n < leastUniform
 	for o := range each(r.events) {
 		if few && (o.server != ev.server && ev.like(o) || ev.wave(o)) {
-			other := o.server.v.more.hot.in(o.from, o.to)
+			other := o.server.v.more.hot.of(o.meets)
 			hot.looks.merge(&other.looks)
 		}
 	}
@@ -245,8 +254,13 @@ const leastAsking = 20
 
 // oneNet says that most addresses are in one network of so many bits, which those at calm times are not; 0 if they are. Nobody has a thousand clients in
 // a /48.
-func (r *reporting) oneNet(ev *event, hot, calm *looks) (string, int) {
-	list, six := r.asking(ev), ev.server.addr().Is6()
+func (r *reporting) oneNet(ev *event, hot *burst, calm *looks) (string, int) {
+	own := *ev
+	own.from, own.to = hot.from*1e9, (hot.to+1)*1e9
+	list, six := r.asking(&own), ev.server.addr().Is6()
+	if len(list) < leastAsking { // they ask as long as the event lasts, of which this is a part
+		list = r.asking(ev)
+	}
 	for _, bits := range either(six, []int{48, 32}, []int{24, 16}) {
 		nets := map[netip.Prefix]int{}
 		var most netip.Prefix
@@ -281,7 +295,7 @@ func (r *reporting) evenly(ev *event, pace float64) (string, bool) {
 // forgedPart returns the part that is forged of requests of which most are: those with the commonest hop limit, or as many as there would be
 // if all hop limits that are made up came as often as those that people do not have, or all networks as often as those in the middle.
 func (m *more) forgedPart() float64 {
-	l := m.hot.in(math.MinInt64, math.MaxInt64).looks
+	l := m.hot.of(func(int64, int64) bool { return true }).looks
 	l.merge(&m.calm)
 	n, most := float64(l.n), float64(slices.Max(l.hops[:]))
 	switch {

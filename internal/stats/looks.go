@@ -125,60 +125,54 @@ func (l *looks) merge(o *looks) {
 	l.squares += o.squares
 }
 
-// A burst is what looks count of seconds in which far more came.
+// A burst is what looks count of seconds in which far more came: of two, or of more of a long time.
 type burst struct {
 	looks
 	from, to int64 // the first of these seconds, and the last
 }
 
-// bursts are at most maxBursts, by time. Those that are near each other are one.
+// bursts are at most maxBursts, by time.
 type bursts []burst
 
-const (
-	maxBursts = 32
-	nearBurst = 2 // seconds
-)
+const maxBursts = 32
 
 // at returns what looks count of the burst of a second.
 func (l *bursts) at(second int64) *looks {
-	if n := len(*l); n == 0 || second > (*l)[n-1].to+nearBurst {
-		l.add(&burst{from: second, to: second})
+	if n := len(*l); n == 0 || second > (*l)[n-1].to {
+		l.add(&burst{from: second &^ 1, to: second | 1})
 	}
-	b := &(*l)[len(*l)-1]
-	b.to = max(b.to, second)
-	return &b.looks
+	return &(*l)[len(*l)-1].looks
 }
 
+// add adds a burst. If there are too many, those are joined that are nearest to each other.
 func (l *bursts) add(b *burst) {
 	i, _ := slices.BinarySearchFunc(*l, b.from, func(b burst, from int64) int { return cmp.Compare(b.from, from) })
 	*l = slices.Insert(*l, i, *b)
 	for len(*l) > 1 {
-		least, gap := 0, int64(math.MaxInt64)
+		nearest, least := 0, int64(math.MaxInt64)
 		for i := range (*l)[1:] {
-			if g := (*l)[i+1].from - (*l)[i].to; g < gap {
-				least, gap = i, g
+			if both := (*l)[i+1].to - (*l)[i].from; both < least {
+				nearest, least = i, both
 			}
 		}
-		if gap > nearBurst && len(*l) <= maxBursts {
+		if least > 1 && len(*l) <= maxBursts {
 			return
 		}
-		(*l)[least].merge(&(*l)[least+1])
-		*l = slices.Delete(*l, least+1, least+2)
+		(*l)[nearest].merge(&(*l)[nearest+1])
+		*l = slices.Delete(*l, nearest+1, nearest+2)
 	}
 }
 
 func (b *burst) merge(o *burst) {
-	if b.n == 0 {
-		b.from, b.to = o.from, o.to
-	}
 	b.from, b.to = min(b.from, o.from), max(b.to, o.to)
 	b.looks.merge(&o.looks)
 }
 
-// in returns all of a time together.
-func (l bursts) in(from, to int64) (all burst) {
+// of returns all together whose times fit.
+func (l bursts) of(fits func(from, to int64) bool) burst {
+	all := burst{from: math.MaxInt64, to: math.MinInt64}
 	for b := range each(l) {
-		if overlap(b.from*1e9, (b.to+1)*1e9, from, to) > 0 {
+		if fits(b.from*1e9, (b.to+1)*1e9) {
 			all.merge(b)
 		}
 	}

@@ -432,10 +432,7 @@ func (r *reporting) neverReplied(e *entry[server]) {
 		r.dead = append(r.dead, e)
 		return
 	}
-	forged := 0.0
-	for _, ev := range r.events {
-		forged += either(ev.server == e && ev.forged, ev.requests, 0)
-	}
+	forged := totalOf(r.events, func(ev event) float64 { return either(ev.server == e && ev.forged, ev.requests, 0) })
 	if lost <= tooFew || float64(lost) <= 1.02*forged+tooFew || refused == 0 && len(r.servers) == 1 && (!r.few || r.returning(v.requests)) {
 		return
 	}

@@ -6,6 +6,8 @@ import (
 	"math/bits"
 	"slices"
 	"time"
+
+	"github.com/qdissect/qdissect/internal/nettext"
 )
 
 // A histogram counts durations in buckets whose bounds grow by 2 %, from 1 µs to ten minutes: a quantile is within
@@ -105,11 +107,8 @@ func (h *histogram) quantile(permille uint64) time.Duration {
 }
 
 // above returns how many durations are longer.
-func (h *histogram) above(d time.Duration) (n uint64) {
-	for _, c := range h.counts[bucketOf(d)+1:] {
-		n += uint64(c)
-	}
-	return n
+func (h *histogram) above(d time.Duration) uint64 {
+	return nettext.Sum(h.counts[bucketOf(d)+1:], func(n uint32) uint64 { return uint64(n) })
 }
 
 // mix is the finaliser of SplitMix64.
