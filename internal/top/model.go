@@ -361,9 +361,9 @@ func (m *Model) selection() (sel Selection, title string) {
 	title = rows[i].key
 	switch m.tab {
 	case Servers:
-		sel.Server, _ = netip.ParseAddrPort(title)
+		sel.Server = endOf(title)
 	case Clients:
-		sel.Client = hostOf(title)
+		sel.Client = endOf(title)
 	case Findings:
 		sel.Expr = `finding == "` + title + `"`
 	case Verdicts:
@@ -372,9 +372,9 @@ func (m *Model) selection() (sel Selection, title string) {
 		}
 		v := &r.Verdicts[i]
 		title = v.Server
-		sel.Server, _ = netip.ParseAddrPort(v.Server)
+		sel.Server = endOf(v.Server)
 		if len(v.Sources) == 1 {
-			sel.Client = hostOf(v.Sources[0])
+			sel.Client = endOf(v.Sources[0])
 			title = strings.TrimSpace(title + " " + v.Sources[0])
 		}
 	}
@@ -393,8 +393,11 @@ func (m *Model) filtering(s Selection) Selection {
 	return s
 }
 
-// hostOf returns an address without a port.
-func hostOf(s string) netip.AddrPort {
+// endOf returns an address with its port, 0 if it has none.
+func endOf(s string) netip.AddrPort {
+	if at, err := netip.ParseAddrPort(s); err == nil {
+		return at
+	}
 	a, _ := netip.ParseAddr(s)
 	return netip.AddrPortFrom(a, 0)
 }

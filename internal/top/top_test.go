@@ -265,19 +265,19 @@ func TestLive(t *testing.T) {
 	}
 }
 
-// TestHostileNames: what servers call themselves does not reach the terminal as it is.
+// TestHostileNames: what servers call themselves does not reach the terminal as it is. A server without a port is one, too.
 func TestHostileNames(t *testing.T) {
 	name := "\x1b]0;owned\a\x1b[2J\x1b[31m\u202egnp.\u2066\u0085\x9b" + strings.Repeat("\u0301", 40) + "界界"
 	var file bytes.Buffer
 	w := mkpcap.NewWriter(&file, mkpcap.Options{})
-	client, server := netip.MustParseAddrPort("192.0.2.9:50000"), netip.MustParseAddrPort("198.51.100.10:27015")
+	client, server := netip.MustParseAddrPort("192.0.2.9:50000"), netip.MustParseAddrPort("198.51.100.10:0")
 	w.UDP(began, client, server, []byte("\xff\xff\xff\xffTSource Engine Query\x00"))
 	w.UDP(began.Add(time.Millisecond), server, client, []byte("\xff\xff\xff\xffI\x11"+name+"\x00"+name+"\x00cs\x00game\x00\x0a\x00\x01\x02\x00dl\x00\x001\x00\x00"))
 	s := newScreen(t, false)
 	for _, width := range []int{80, 200} {
 		s.send(tea.WindowSizeMsg{Width: width, Height: 30})
 		s.send(snapshotMsg{snapshotOf(t, file.Bytes(), stats.Options{})})
-		for _, k := range []string{"f2", "f3", "f4", "f1", "enter", "enter", "down", "enter", "x", "w", "esc", "/", "\x1b[31m\u202e", "esc", "esc", "esc", "esc"} {
+		for _, k := range []string{"f2", "f3", "f4", "f1", "w", "enter", "enter", "enter", "down", "enter", "x", "w", "esc", "/", "\x1b[31m\u202e", "esc", "esc", "esc", "esc"} {
 			s.keys(k)
 			if got := s.View().Content; strings.Contains(got, "\x1b]") || strings.Contains(got, "\a") || strings.Contains(got, "\x1b[2J") {
 				t.Errorf("after %s: %q", k, got)
@@ -285,8 +285,8 @@ func TestHostileNames(t *testing.T) {
 			s.text()
 		}
 	}
-	if !strings.Contains(s.text(), `\x1b]0;owned`) {
-		t.Errorf("the name is not shown:\n%s", s.text())
+	if !strings.Contains(s.text(), `\x1b]0;owned`) || s.saved != "qdissect-198.51.100.10.pcapng addr == 198.51.100.10" {
+		t.Errorf("the name is not shown, or %q is saved:\n%s", s.saved, s.text())
 	}
 }
 
