@@ -99,6 +99,9 @@ func (r *reporting) looksOf(ev *event, larger []event) (hot burst, calm looks, o
 		hot, larger = alone, nil
 	}
 	whole, others := event{server: ev.server, kinds: ev.kinds, from: hot.from * 1e9, to: (hot.to + 1) * 1e9}, 0.0
+	if all.n == 0 { // all of it looked calm
+		whole.from, whole.to = ev.from, ev.to
+	}
 	without := func(n float64, from *key) {
 		hot.without(n, from)
 		others += n
