@@ -16,8 +16,8 @@ import (
 // What makes a flood of junk: at least eventLeast datagrams a second for as long as a flood, of which the server answers fewer
 // than one in junkReplies, and junkFactor times as many as at other times. They come from at least junkSources sources that
 // send fewer than leastOften each; or they are at least junkPace a second while the server replies to requests, because players
-// go on sending for a while to a server that is gone. From one direction alone, only sources that send hardly twice tell a flood
-// from players.
+// go on sending for a while to a server that is gone. From one direction alone, and at a port that sends nothing, only sources
+// that send hardly twice tell a flood from players.
 const (
 	junkReplies = 6
 	junkFactor  = 3
@@ -31,18 +31,28 @@ const (
 // junk says that servers get floods of datagrams that are of no protocol.
 func (r *reporting) junk() {
 	var list []Verdict
+	at := func(e *entry[server], s *stray) {
+		if v, ok := r.junkAt(e, s); ok {
+			list = append(list, v)
+		}
+	}
 	for _, e := range r.servers {
 		if s := e.v.stray; s != nil && s.more != nil && r.home(e) {
-			if v, ok := r.junkAt(e, s); ok {
-				list = append(list, v)
-			}
+			at(e, s)
+		}
+	}
+	n := len(r.Verdicts)
+	if len(list) == 0 {
+		r.manyPorts()
+	}
+	for x := range each(r.a.strays.entries) { // at ports of which nothing comes
+		none := x.v.more != nil && x.v.out == 0 && r.a.servers.find(&x.key, x.key.hash()) == nil
+		if none && n == len(r.Verdicts) && slices.ContainsFunc(r.servers, func(e *entry[server]) bool { return e.addr() == x.addr() && r.home(e) }) {
+			at(&entry[server]{key: x.key}, &x.v)
 		}
 	}
 	slices.SortStableFunc(list, func(a, b Verdict) int { return cmp.Compare(b.Evidence[0].Value, a.Evidence[0].Value) })
 	r.Verdicts = append(r.Verdicts, list...)
-	if len(list) == 0 {
-		r.manyPorts()
-	}
 }
 
 // leastPorts is how many of the possible servers are ports of one host, and send nothing back, if it gets junk at many of its ports.
@@ -111,9 +121,10 @@ func (r *reporting) junkAt(e *entry[server], s *stray) (v Verdict, ok bool) {
 	sources := min(float64(from.Count), n)
 	each := n / max(sources, 1)
 	mirrors := reflects(s.more.port) && 2*s.more.votes > s.in // three quarters come from that port
-	spread := sources >= junkSources && each < leastOften
+	spread, silent := sources >= junkSources && each < leastOften, e.v.stray == nil
+	once := each < junkTwice || silent && mirrors && sources >= junkSources
 	switch {
-	case r.o.OneSided && (each >= junkTwice || rate < junkOneSide || length < leastJunk):
+	case (r.o.OneSided || silent) && (!once || rate < junkOneSide || length < leastJunk):
 		return v, false
 	case rate < eventLeast, !spread && rate < junkPace, !spread && !alive && !mirrors && rate < junkPace*sources:
 		return v, false

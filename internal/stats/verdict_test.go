@@ -697,8 +697,8 @@ func TestVerdictsNeed(t *testing.T) {
 			}))
 		}
 	}
-	junk := func(n, addresses int, rate float64) []made {
-		return both(evening(60), sent(n, 20, rate, func(i int, x *made) { x.from, x.of = somebody(i%addresses), 8 }))
+	junk := func(n, addresses int, rate float64, to string, port uint16) []made {
+		return both(sent(n, 20, rate, func(i int, x *made) { x.from, x.to, x.of, x.port = somebody(i%addresses), x.to+to, 8, port }), evening(60))
 	}
 	for _, c := range []struct {
 		name     string
@@ -939,14 +939,15 @@ func TestVerdictsNeed(t *testing.T) {
 				x.from = person(i)
 			})
 		}},
-		{"junk of n addresses", 19, 20, func(n int) []made { return junk(600, n, 60) }},
-		{"junk of n a second", 19, 20, func(n int) []made { return junk(10*n, 100, float64(n)) }},
-		{"junk of n a second, of two", 198, 201, func(n int) []made { return junk(10*n, 2, float64(n)) }},
-		{"n datagrams of junk of each", 99, 100, func(n int) []made { return junk(n*30, 30, 150) }},
-		{"n datagrams of junk, each of another address", 1198, 1202, func(n int) []made { return junk(n, n, 240) }},
-		{"junk, each address n times", 1, 4, func(n int) []made { return junk(1800, 1800/n, 300) }},
+		{"junk of n addresses", 19, 20, func(n int) []made { return junk(600, n, 60, "", 0) }},
+		{"junk of n a second", 19, 20, func(n int) []made { return junk(10*n, 100, float64(n), "", 0) }},
+		{"junk of n a second, of two", 198, 201, func(n int) []made { return junk(10*n, 2, float64(n), "", 0) }},
+		{"n datagrams of junk of each", 99, 100, func(n int) []made { return junk(n*30, 30, 150, "", 0) }},
+		{"n datagrams of junk, each of another address", 1198, 1202, func(n int) []made { return junk(n, n, 240, "", 0) }},
+		{"junk, each address n times", 1, 4, func(n int) []made { return junk(1800, 1800/n, 300, "", 0) }},
 		{"a restart of n requests", 8, 12, func(n int) []made { return both(crowded(0, 12), crowded(15, 30), lost(n, 12.1, float64(n)/2.7)) }},
 		{"n replies come back", 0, 24, func(n int) []made { return errors(n, 24-n) }},
+		{"junk to another port, each address n times, from five on of port 53", 1, 6, func(n int) []made { return junk(1800, 1800/n, 300, ":9999", uint16(n/5*53)) }},
 	} {
 		all.sweep(c.name, c.from, c.to, c.play)
 	}
