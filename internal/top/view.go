@@ -11,7 +11,6 @@ import (
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/x/ansi"
 
-	"github.com/qdissect/qdissect/dissect"
 	"github.com/qdissect/qdissect/internal/nettext"
 	"github.com/qdissect/qdissect/internal/stats"
 )
@@ -275,9 +274,6 @@ func ruleText(rule stats.Rule, width int) []string {
 	return append(list, "")
 }
 
-// worst returns the style of the worst finding.
-func worst(s dissect.Severity) string { return severe(s.String()) }
-
 func (m *Model) talkRows() (columns []column, rows []row) {
 	client, server, findings := 0, 0, 130
 	if m.steps[talks].sel.Client.Port() > 0 {
@@ -298,7 +294,7 @@ func (m *Model) talkRows() (columns []column, rows []row) {
 	}
 	for _, c := range m.talks {
 		rows = append(rows, row{key: c.key, fill: func(r *row) {
-			r.style, r.cells = worst(c.worst), []string{
+			r.style, r.cells = severe(c.worst.String()), []string{
 				c.Client.String(), c.Server.String(), stats.FormatNumber(c.Requests), stats.FormatNumber(c.Replies), c.state(), c.Last.Format(time.TimeOnly),
 				stats.FormatNumber(c.Findings), c.Protocol, c.Newest,
 			}
@@ -329,7 +325,7 @@ func (m *Model) ladderRows() (columns []column, rows []row) {
 
 // fillLine draws a message as an arrow with its findings below, or a finding.
 func (m *Model) fillLine(r *row, l *Line, width int) {
-	r.style = worst(l.worst)
+	r.style = severe(l.worst.String())
 	margin := strings.Repeat(" ", len(ladderTime)+1)
 	if l.Message == "" {
 		r.cells = []string{l.Time.Format(ladderTime), "│ " + fit(l.Findings[0], width-4, true) + " │", ""}
@@ -374,11 +370,7 @@ func (m *Model) line(columns []column, cells []string) string {
 
 // head returns the line of titles.
 func (m *Model) head(columns []column) string {
-	titles := make([]string, len(columns))
-	for i, c := range columns {
-		titles[i] = c.title
-	}
-	return m.line(columns, titles)
+	return m.line(columns, nettext.Each(columns, func(c column) string { return c.title }))
 }
 
 // layout returns the first line of each row, and at the end the number of lines.
