@@ -98,9 +98,14 @@ func (r *reporting) looksOf(ev *event, larger []event) (hot burst, calm looks, o
 	if own {
 		hot, larger = alone, nil
 	}
-	whole, others := event{server: ev.server, kinds: ev.kinds, from: hot.from * 1e9, to: (hot.to + 1) * 1e9}, 0.0
+	whole, others := event{server: ev.server, from: hot.from * 1e9, to: (hot.to + 1) * 1e9}, 0.0
 	if all.n == 0 { // all of it looked calm
 		whole.from, whole.to = ev.from, ev.to
+	}
+	for q := range each(m.series[:]) { // looks are of all kinds
+		if q.kind > 0 {
+			whole.kinds = append(whole.kinds, q.kind-1)
+		}
 	}
 	without := func(n float64, from *key) {
 		hot.without(n, from)
@@ -129,7 +134,7 @@ func (r *reporting) looksOf(ev *event, larger []event) (hot burst, calm looks, o
 	} else if over := ev.requests + others - float64(all.n); over > leastOver*ev.requests && over+calmEvidence <= float64(calm.n) {
 		calm.without(over, nil)
 	}
-	return hot, calm, hot.n >= leastEvidence && (own || float64(hot.n) >= ev.requests/2)
+	return hot, calm, hot.n >= leastEvidence && (own && 2*hot.n >= alone.n || float64(hot.n) >= ev.requests/2)
 }
 
 // wide reports whether the addresses of an event are spread evenly over the internet, with those of like ones: of a flood of many servers, or one in waves, each has too few.

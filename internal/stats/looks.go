@@ -48,10 +48,7 @@ func (l *looks) count(g glance, one uint32) {
 
 // vote finds the source port that most have, by the majority vote of Boyer and Moore.
 func (l *looks) vote(port uint16, n int64) {
-	if port == l.port {
-		n = -n
-	}
-	if l.votes -= n; l.votes < 0 {
+	if l.votes -= either(port == l.port, -n, n); l.votes < 0 {
 		l.port, l.votes = port, -l.votes
 	}
 }
