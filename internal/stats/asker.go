@@ -509,7 +509,7 @@ func (r *reporting) tooOften() {
 		seconds := g.seconds()
 		who := either(len(g.clients) > 1, fmt.Sprintf("%s clients (%s and others) ask", number(uint64(len(g.clients))), sources[0]), sources[0]+" asks")
 		n, whom := float64(len(g.clients)), list(servers)
-		if asked := g.clients[0].v.distinctServers(); n == 1 && len(servers) > manyServers && g.requests >= float64(g.clients[0].v.requests) {
+		if asked := g.clients[0].v.distinctServers(); n == 1 && (len(servers) > manyServers || len(servers) > 1 && asked >= 2*uint64(len(servers))) && g.requests >= float64(g.clients[0].v.requests) {
 			whom = about(asked) + " servers" // at some it is not above others, and others have the same bits
 		}
 		questions := totalOf(g.clients, func(c *entry[client]) float64 { return c.v.asksFor() }) / n * g.requests

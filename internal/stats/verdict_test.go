@@ -947,6 +947,9 @@ func TestVerdictsNeed(t *testing.T) {
 		{"junk, each address n times", 1, 4, func(n int) []made { return junk(1800, 1800/n, 300, "", 0) }},
 		{"a restart of n requests", 8, 12, func(n int) []made { return both(crowded(0, 12), crowded(15, 30), lost(n, 12.1, float64(n)/2.7)) }},
 		{"n replies come back", 0, 24, func(n int) []made { return errors(n, 24-n) }},
+		{"three servers that one asks often, and n others", 2, 6, func(n int) []made {
+			return both(sent(1200, 10, 40, func(i int, x *made) { x.from, x.to = person(0), fmt.Sprint("8.8.8.", either(i%4 > 0, i%4, 9+i/4%n)) }), evening(60))
+		}},
 		{"junk to another port, each address n times, from five on of port 53", 1, 6, func(n int) []made { return junk(1800, 1800/n, 300, ":9999", uint16(n/5*53)) }},
 	} {
 		all.sweep(c.name, c.from, c.to, c.play)

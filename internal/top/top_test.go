@@ -295,9 +295,8 @@ func TestBounds(t *testing.T) {
 	var file bytes.Buffer
 	w := mkpcap.NewWriter(&file, mkpcap.Options{})
 	server := netip.MustParseAddrPort("198.51.100.10:27015")
-	ping := []byte("\xff\xff\xff\xffi")
 	send := func(i, port int, at time.Time) {
-		w.UDP(at, netip.AddrPortFrom(netip.AddrFrom4([4]byte{10, 0, byte(i >> 8), byte(i)}), uint16(port)), server, ping)
+		w.UDP(at, netip.AddrPortFrom(netip.AddrFrom4([4]byte{10, 0, byte(i >> 8), byte(i)}), uint16(port)), server, []byte("\xff\xff\xff\xffi"))
 	}
 	const talkative, messages = 77, mostLines + 500
 	for i := range messages {
@@ -308,10 +307,8 @@ func TestBounds(t *testing.T) {
 		send(i, 1000, last.Add(time.Duration(i)*time.Millisecond))
 	}
 	s := snapshotOf(t, file.Bytes(), stats.Options{})
-	run := func() pipeline.Options {
-		return pipeline.Options{Source: &pipeline.Source{Source: s.Frames.Again()}, Analysis: analysis()}
-	}
-	list, left, err := Conversations(run(), Selection{Server: server})
+	run := newScreen(t, false).c.Run
+	list, left, err := Conversations(run(s), Selection{Server: server})
 	if err != nil || len(list) != mostConversations || left != mostConversations+11 {
 		t.Fatalf("%d conversations, %d left out: %v", len(list), left, err)
 	}
@@ -320,11 +317,11 @@ func TestBounds(t *testing.T) {
 		t.Fatalf("the oldest one has %d requests", c.Requests)
 	}
 	// Of those that do not match, none is kept instead of one that does.
-	list, left, err = Conversations(run(), Selection{Server: server, Expr: "src_ip == 10.0.0.0/28"})
+	list, left, err = Conversations(run(s), Selection{Server: server, Expr: "src_ip == 10.0.0.0/28"})
 	if err != nil || len(list) != 16 || left != 0 {
 		t.Errorf("%d conversations match, %d left out: %v", len(list), left, err)
 	}
-	lines, left, err := Ladder(run(), Selection{Server: c.Server, Client: c.Client})
+	lines, left, err := Ladder(run(s), Selection{Server: c.Server, Client: c.Client})
 	if err != nil || len(lines) != mostLines || lines[len(lines)-1].Time.Before(last.Add(-20*time.Millisecond)) {
 		t.Errorf("%d lines, %d left out: %v", len(lines), left, err)
 	}
