@@ -230,7 +230,7 @@ var causes = []Cause{
 			}
 			cut := either(x.f.partial.n > 0, " The snapshot length cut such datagrams: capture whole packets (tcpdump -s 0, or qdissect -i without -s).", "")
 			p := x.proof("n", count(x.in, "datagram", "datagrams"), "cut", x.r.guessed()+cut, "advice", cmp.Or(x.r.correction(), "See what they are with qdissect --all; a game whose protocol is not known cannot be judged."))
-			if best := x.another(); best != nil && strings.HasSuffix(x.r.guessed(), " could be "+best.protocol+".") {
+			if best := x.another(); best != nil && slices.ContainsFunc(x.r.Unknowns, func(u Guess) bool { return u.What == "could be "+best.protocol }) {
 				p.advice = fmt.Sprintf("Ask port %d, which answers %s: that of queries is often not the one that players connect to.", best.at.Port(), best.protocol)
 			}
 			return p

@@ -41,13 +41,13 @@ func (r *reporting) junk() {
 			at(e, s)
 		}
 	}
-	n := len(r.Verdicts)
+	before := len(r.Verdicts)
 	if len(list) == 0 {
 		r.manyPorts()
 	}
 	for x := range each(r.a.strays.entries) { // at ports of which nothing comes
 		none := x.v.more != nil && x.v.out == 0 && r.a.servers.find(&x.key, x.key.hash()) == nil
-		if none && n == len(r.Verdicts) && slices.ContainsFunc(r.servers, func(e *entry[server]) bool { return e.addr() == x.addr() && r.home(e) }) {
+		if none && before == len(r.Verdicts) && slices.ContainsFunc(r.servers, func(e *entry[server]) bool { return e.addr() == x.addr() && r.home(e) }) {
 			at(&entry[server]{key: x.key}, &x.v)
 		}
 	}

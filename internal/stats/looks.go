@@ -122,7 +122,7 @@ func (l *looks) merge(o *looks) {
 	l.squares += o.squares
 }
 
-// A burst is what looks count of seconds in which far more came: of two, or of more of a long time.
+// A burst is what looks count in two seconds in which far more came than usually, or in more if there were many.
 type burst struct {
 	looks
 	from, to int64 // the first of these seconds, and the last
@@ -135,10 +135,13 @@ const maxBursts = 32
 
 // at returns what looks count of the burst of a second.
 func (l *bursts) at(second int64) *looks {
-	if n := len(*l); n == 0 || second > (*l)[n-1].to {
-		l.add(&burst{from: second &^ 1, to: second | 1})
+	for i := len(*l) - 1; i >= 0; i-- {
+		if b := &(*l)[i]; second >= b.from && second <= b.to {
+			return &b.looks
+		}
 	}
-	return &(*l)[len(*l)-1].looks
+	l.add(&burst{from: second &^ 1, to: second | 1})
+	return l.at(second)
 }
 
 // add adds a burst. If there are too many, those are joined that are nearest to each other.
@@ -165,7 +168,7 @@ func (b *burst) merge(o *burst) {
 	b.looks.merge(&o.looks)
 }
 
-// of returns all together whose times fit.
+// of returns one burst of all those that fit.
 func (l bursts) of(fits func(from, to int64) bool) burst {
 	all := burst{from: math.MaxInt64, to: math.MinInt64}
 	for b := range each(l) {
@@ -199,7 +202,7 @@ const calmBegin = 12
 
 // see counts a request, and reports whether it belongs to a second in which far more came than usually.
 func (w *watch) see(s int64, calm uint64) bool {
-	if s != w.second || !w.began {
+	if s > w.second || s < w.second-1 || !w.began { // what comes late counts in the second that has begun
 		w.turn(s, calm)
 	}
 	if w.now++; w.now > w.limit {
